@@ -1,0 +1,49 @@
+# Everything lives in .venv (tools) and var (data); both are ignored by git and safe to delete.
+PYTHON ?= python3.11
+VENV   := .venv
+PTS    := $(VENV)/bin/pts
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Install Python packages, a Java runtime and the JVM jars into .venv
+
+demo: $(READY) ## Start broker, job and a simulated feed, and watch packages move (Ctrl-C ends all of it)
+	$(PTS) demo
+
+test: $(READY) ## Run all tests
+	$(VENV)/bin/pytest
+
+test-fast: $(READY) ## Run the tests that need neither Spark nor a broker
+	$(VENV)/bin/pytest -m "not spark and not integration"
+
+lint: $(READY) ## Check format, types and import rules
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+
+format: $(READY) ## Format the code
+	$(VENV)/bin/ruff format .
+	$(VENV)/bin/ruff check --fix .
+
+lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
+	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
+
+clean: ## Delete the tools (not the data under var)
+	rm -rf $(VENV)
+
+# One pip run decides nothing itself: versions and hashes are in the lock.
+$(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py
+	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV) || { echo "setup: $(PYTHON) could not create $(VENV). It needs the venv module (Debian: python3.11-venv)." >&2; rm -rf $(VENV); exit 1; }
+	@echo "setup: installing Python packages"
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
+	@$(VENV)/bin/python infra/setup.py
+	@touch $@
+
+.PHONY: help setup demo test test-fast lint format lock clean

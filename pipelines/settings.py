@@ -1,0 +1,124 @@
+"""Deployment settings, from environment variables only: `PTS_` and, for a nested one, `PTS_GROUP__NAME`.
+
+What changes the meaning of rows is code (`contracts/rules.py`), never a setting. `pts settings` prints each value and where it
+came from.
+"""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from pipelines.errors import InvalidInput
+
+WireFormat = Literal["csv", "json"]
+
+
+class Kafka(BaseModel, frozen=True, extra="forbid"):
+    """The log: where it is and how its records are written."""
+
+    bootstrap_servers: str | None = Field(
+        default=None,
+        description="Brokers as host:port[,host:port]. Empty: the embedded broker. Set: no broker is started and these are used.",
+    )
+    partitions: int = Field(
+        default=4,
+        ge=1,
+        description="Partitions of each topic, applied once at its creation. Bounds the read parallelism; it can never be changed "
+        "afterwards, because all records of a package must stay in one partition.",
+    )
+    replication_factor: int = Field(
+        default=1, ge=1, description="Copies of each topic, applied at its creation. 1 fits the embedded broker; 3 a cluster."
+    )
+    ship_events_format: WireFormat = Field(default="csv", description="How the values of topic ship-events are written.")
+    ship_routes_format: WireFormat = Field(default="csv", description="How the values of topic ship-routes are written.")
+
+
+class Broker(BaseModel, frozen=True, extra="forbid"):
+    """The embedded broker: Apache Kafka, one node on the loopback interface."""
+
+    port: int = Field(default=9092, ge=1, le=65535, description="Port for clients.")
+    controller_port: int = Field(default=9093, ge=1, le=65535, description="Port of the KRaft controller, used by the broker itself.")
+    heap_mb: int = Field(
+        default=384, ge=128, le=512, description="Java heap in MiB. Kafka serves reads from the page cache, so more heap buys nothing."
+    )
+
+
+class Spark(BaseModel, frozen=True, extra="forbid"):
+    """The engine."""
+
+    master: str = Field(default="local[*]", description="Spark master URL: local[n], spark://host:port, yarn, k8s://…")
+    driver_memory_mb: int = Field(
+        default=2048,
+        ge=1024,
+        description="Heap of the driver in MiB; with a local master the whole job lives in it. Below 1 GiB a full batch spills; "
+        "above 4 GiB nothing gets faster, because no state is held.",
+    )
+    shuffle_partitions: int = Field(
+        default=2, ge=1, description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty tasks."
+    )
+    conf: dict[str, str] = Field(
+        default_factory=dict, description='More Spark properties as a JSON object, for example {"spark.executor.memory": "4g"}.'
+    )
+
+
+class Stream(BaseModel, frozen=True, extra="forbid"):
+    """The continuous job."""
+
+    max_records_per_batch: int = Field(
+        default=250_000,
+        ge=1,
+        description="Most records that one micro-batch takes from the log. Larger batches drain a backlog faster, need more memory and make "
+        "a stop take longer: 250,000 is about 5 s of work on two cores. Far below 1,000 the fixed cost of a batch dominates.",
+    )
+    trigger_seconds: float = Field(
+        default=0.0,
+        ge=0,
+        description="Least time between the starts of two micro-batches. 0: the next one starts when the last is done and there is something to read.",
+    )
+
+
+class Settings(BaseSettings):
+    """All settings of a deployment.
+
+    Raises `InvalidInput` (through `load_settings`) for a value that does not fit its type or range.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="PTS_", env_nested_delimiter="__", frozen=True, extra="forbid")
+
+    home: Path = Field(default=Path("var"), description="Folder for the state of the embedded stack: broker data, process files, logs.")
+    lake: str = Field(
+        default="",
+        description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. Empty: $PTS_HOME/lake.",
+    )
+    kafka: Kafka = Kafka()
+    broker: Broker = Broker()
+    spark: Spark = Spark()
+    stream: Stream = Stream()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where the brokers are: the external ones when set, else the embedded one."""
+        return self.kafka.bootstrap_servers or f"127.0.0.1:{self.broker.port}"
+
+    @property
+    def has_embedded_broker(self) -> bool:
+        return not self.kafka.bootstrap_servers
+
+    @property
+    def lake_root(self) -> str:
+        """Absolute root of the lake, without a trailing slash."""
+        root = self.lake or str(self.home / "lake")
+        return root.rstrip("/") if "://" in root else str(Path(root).resolve())
+
+
+def load_settings() -> Settings:
+    """Reads the environment once. Raises `InvalidInput` naming each variable that does not fit."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        faults = "; ".join(
+            f"PTS_{'__'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}" for fault in error.errors()
+        )
+        raise InvalidInput(f"The settings do not fit: {faults}. `pts settings --help` lists them.") from error
