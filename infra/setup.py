@@ -24,12 +24,16 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificat
 HERE = Path(__file__).resolve().parent
 RUNTIME = Path(sys.prefix) / "runtime"
 
-# Spark asks every JVM for this incubator module (its optional SIMD BLAS), which the runtime from PyPI does not carry.
+# Spark asks every JVM for an incubator module (its optional SIMD BLAS) that the runtime from PyPI does not carry, and opens a
+# package that Java 25 no longer has.
 JAVA_WRAPPER = """\
 #!/bin/sh
 for arg do
   shift
-  [ "$arg" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$arg"
+  case "$arg" in
+    --add-modules=jdk.incubator.vector | --add-opens=java.base/sun.security.action=ALL-UNNAMED) ;;
+    *) set -- "$@" "$arg" ;;
+  esac
 done
 exec "{java}" "$@"
 """

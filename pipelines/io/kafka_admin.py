@@ -1,0 +1,121 @@
+"""Topics and offsets of a cluster, without a JVM. Raises `BrokerUnavailable` within about 5 s when no broker answers."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, TopicDescription
+
+from pipelines.contracts.topics import Topic
+from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
+
+TIMEOUT_SECONDS = 5.0
+
+NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
+
+
+@dataclass(frozen=True)
+class TopicState:
+    """A topic as it stands on the cluster; `config` has the value in force of every topic setting."""
+
+    partitions: int
+    config: dict[str, str]
+
+
+def answers(bootstrap_servers: str) -> bool:
+    """Whether a broker gives out its metadata right now."""
+    try:
+        return bool(_client(bootstrap_servers).list_topics(timeout=1).brokers)
+    except KafkaException:
+        return False
+
+
+def topic_states(bootstrap_servers: str, names: Iterable[str]) -> dict[str, TopicState]:
+    """Those of the named topics that exist."""
+    with _reaching(bootstrap_servers) as client:
+        partitions = {name: len(topic.partitions) for name, topic in _descriptions(client, names).items()}
+        resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in partitions]
+        futures = client.describe_configs(resources, request_timeout=TIMEOUT_SECONDS) if resources else {}
+        return {
+            resource.name: TopicState(
+                partitions[resource.name], {entry.name: str(entry.value) for entry in future.result().values()}
+            )
+            for resource, future in futures.items()
+        }
+
+
+def create_topics(bootstrap_servers: str, topics: Iterable[Topic], partitions: int, replication_factor: int) -> None:
+    """Creates topics with the contract's settings; one that another process creates at the same moment is left as it is.
+
+    Raises `TopicMismatch` with the broker's reason when it refuses.
+    """
+    new = [NewTopic(topic.name, partitions, replication_factor, config=topic.broker_config) for topic in topics]
+    with _reaching(bootstrap_servers) as client:
+        created = client.create_topics(new, request_timeout=TIMEOUT_SECONDS, operation_timeout=TIMEOUT_SECONDS) if new else {}
+        for name, future in created.items():
+            try:
+                future.result()
+            except KafkaException as error:
+                reason = error.args[0]
+                if reason.code() in NO_ANSWER:
+                    raise
+                if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
+                    raise TopicMismatch(f"The broker refuses to create topic {name}: {reason.str()}") from error
+
+
+def begin_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+    """topic -> partition -> offset of the first record that the log still holds. Raises `TopicMismatch` for a missing topic."""
+    return _offsets(bootstrap_servers, list(topics), OffsetSpec.earliest())
+
+
+def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+    """topic -> partition -> offset of the next record to come. Raises `TopicMismatch` for a missing topic."""
+    return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())
+
+
+def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+    with _reaching(bootstrap_servers) as client:
+        found = _descriptions(client, topics)
+        if missing := sorted(set(topics) - set(found)):
+            raise TopicMismatch(f"There is no topic {', '.join(missing)} at {bootstrap_servers}. `pts topics` creates it.")
+        wanted = {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions}
+        offsets: dict[str, dict[int, int]] = {name: {} for name in topics}
+        for part, future in client.list_offsets(wanted, request_timeout=TIMEOUT_SECONDS).items():
+            offsets[part.topic][part.partition] = future.result().offset
+        return offsets
+
+
+def _descriptions(client: AdminClient, names: Iterable[str]) -> dict[str, TopicDescription]:
+    found = {}
+    for name, future in client.describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_SECONDS).items():
+        try:
+            found[name] = future.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    return found
+
+
+@contextmanager
+def _reaching(bootstrap_servers: str) -> Iterator[AdminClient]:
+    try:
+        yield _client(bootstrap_servers)
+    except KafkaException as error:
+        reason: KafkaError = error.args[0]
+        if reason.code() in NO_ANSWER:
+            raise BrokerUnavailable(
+                f"No Kafka broker answers at {bootstrap_servers}. `pts up broker` starts the embedded one; "
+                "PTS_KAFKA__BOOTSTRAP_SERVERS names another."
+            ) from error
+        raise BrokerUnavailable(f"The Kafka broker at {bootstrap_servers} refuses: {reason.str()}.") from error
+
+
+def _client(bootstrap_servers: str) -> AdminClient:
+    """A client that keeps to itself: librdkafka would write a line to standard error for every failed connection."""
+    silent = partial(lambda *_: None)
+    try:
+        return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0, "error_cb": silent})
+    except KafkaException as error:
+        raise InvalidInput(f"{bootstrap_servers!r} is not a list of host:port: {error.args[0].str()}.") from error

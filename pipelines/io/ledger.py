@@ -1,0 +1,96 @@
+"""The ledger `ops.batches`: which part of the log each batch took, and where every table stood after it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.io.kafka_log import OffsetRange, Offsets, ends
+from pipelines.io.lake import Lake, Transaction
+from pipelines.tables import OPS_BATCHES
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Records of one topic in one batch."""
+
+    read: int
+    accepted: int
+    duplicate: int
+    quarantined: int
+
+
+@dataclass(frozen=True)
+class TableState:
+    """Delta version of a table after a batch, and the batch up to which its rows follow the log."""
+
+    version: int
+    position: int
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One micro-batch; see `pipelines/tables/ops_batches.py`."""
+
+    batch_id: int
+    checkpoint_id: str
+    checkpoint_batch_id: int
+    started_at: datetime
+    committed_at: datetime
+    ranges: tuple[OffsetRange, ...]
+    counts: Mapping[str, Counts]
+    tables: Mapping[str, TableState]
+
+    @property
+    def end_offsets(self) -> Offsets:
+        return ends(self.ranges)
+
+
+class Ledger:
+    """Appends to the ledger and reads its end."""
+
+    def __init__(self, spark: SparkSession, lake: Lake) -> None:
+        self._spark = spark
+        self._lake = lake
+
+    def last(self) -> LedgerRow | None:
+        """The newest row; None in a new lake."""
+        rows = self._lake.read(OPS_BATCHES).orderBy(F.desc("batch_id")).limit(1).collect()
+        return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
+
+    def append(self, row: LedgerRow, transaction: Transaction) -> None:
+        """Adds the row once per transaction."""
+        values = (
+            row.batch_id,
+            row.checkpoint_id,
+            row.checkpoint_batch_id,
+            row.started_at,
+            row.committed_at,
+            [(part.topic, part.partition, part.start, part.end) for part in row.ranges],
+            [(topic, count.read, count.accepted, count.duplicate, count.quarantined) for topic, count in row.counts.items()],
+            [(name, state.version, state.position) for name, state in row.tables.items()],
+        )
+        frame = self._spark.createDataFrame([values], ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns))
+        self._lake.append(frame.coalesce(1), OPS_BATCHES, transaction)
+
+
+def _ledger_row(row: dict) -> LedgerRow:
+    return LedgerRow(
+        batch_id=row["batch_id"],
+        checkpoint_id=row["checkpoint_id"],
+        checkpoint_batch_id=row["checkpoint_batch_id"],
+        started_at=row["started_at"],
+        committed_at=row["committed_at"],
+        ranges=tuple(
+            OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"]) for part in row["offsets"]
+        ),
+        counts={
+            count["kafka_topic"]: Counts(
+                count["read_count"], count["accepted_count"], count["duplicate_count"], count["quarantined_count"]
+            )
+            for count in row["counts"]
+        },
+        tables={table["table_name"]: TableState(table["version"], table["position"]) for table in row["tables"]},
+    )

@@ -1,0 +1,64 @@
+"""Pid files that cannot lie: the process named in one holds a lock on it for as long as it lives.
+
+A pid alone may belong to anybody by the time it is read. The kernel drops the lock when the process ends, however it ends, and
+keeps it across exec, so it also guards a program that knows nothing of it (Java, supervisord).
+
+    python -m pipelines.io.pid_lock PID_FILE COMMAND...    becomes COMMAND, holding the lock
+"""
+
+import fcntl
+import os
+import sys
+import time
+from pathlib import Path
+
+PATIENCE_SECONDS = 1.0
+"""A reader holds the lock for an instant, too; a start that meets one waits this long."""
+
+
+def guarded(pid_file: Path, command: list[str]) -> list[str]:
+    """The command line that runs `command` as the holder of the pid file."""
+    return [sys.executable, "-P", "-m", "pipelines.io.pid_lock", str(pid_file), *command]
+
+
+def holder(pid_file: Path) -> int | None:
+    """The pid of the living process that holds the file; None when there is none, whatever the file says."""
+    try:
+        handle = os.open(pid_file, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return int(os.read(handle, 32) or b"0") or None
+    else:
+        return None
+    finally:
+        os.close(handle)
+
+
+def take(pid_file: Path) -> None:
+    """Makes this process the holder until it ends. Raises `BlockingIOError` when another process is."""
+    handle = os.open(pid_file, os.O_RDWR | os.O_CREAT, 0o600)
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                os.close(handle)
+                raise
+            time.sleep(0.02)
+    os.ftruncate(handle, 0)
+    os.write(handle, str(os.getpid()).encode())
+    os.set_inheritable(handle, True)
+
+
+if __name__ == "__main__":
+    _pid_file, *_command = sys.argv[1:]
+    try:
+        take(Path(_pid_file))
+    except BlockingIOError:
+        sys.exit(f"pts: {Path(_pid_file).stem} already runs as process {holder(Path(_pid_file))}. `pts down` stops it.")
+    os.execv(_command[0], _command)

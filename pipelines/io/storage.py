@@ -1,0 +1,34 @@
+"""Small files on whatever storage the lake is on, through Hadoop's file systems."""
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class Storage:
+    """Reads and lists small text files by URI."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._jvm: Any = spark._jvm
+        self._configuration = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+
+    def _open(self, path: str) -> tuple[Any, Any]:
+        location = self._jvm.org.apache.hadoop.fs.Path(path)
+        return location.getFileSystem(self._configuration), location
+
+    def exists(self, path: str) -> bool:
+        files, location = self._open(path)
+        return bool(files.exists(location))
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder; none when there is no such folder."""
+        files, location = self._open(folder)
+        return [status.getPath().getName() for status in files.listStatus(location)] if files.exists(location) else []
+
+    def text(self, path: str) -> str:
+        files, location = self._open(path)
+        stream = files.open(location)
+        try:
+            return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+        finally:
+            stream.close()

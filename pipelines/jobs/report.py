@@ -1,0 +1,188 @@
+"""`pts report`: all that the lake knows of one package, with the Kafka coordinates of each record behind it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pipelines.contracts.rules import Status
+from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
+from pipelines.errors import InvalidInput, NotFound
+from pipelines.io.reader import LakeReader
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.table import Table
+
+Row = Mapping[str, Any]
+
+REPORT_TABLE = "gold.remaining_stops"
+SCANS = "silver.ship_events", "occurred_at, kafka_timestamp, kafka_partition, kafka_offset"
+ROUTES = "silver.ship_routes", "kafka_timestamp, kafka_partition, kafka_offset"
+MAX_TRACKING_NUMBER = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class PackageReport:
+    """One package.
+
+    Attributes:
+        tracking_number: The package.
+        report: Its row of gold.remaining_stops; None while a batch has written silver but not gold yet.
+        routes: Its rows of silver.ship_routes, withdrawals too, in the order in which they came into force.
+        scans: Its rows of silver.ship_events, in the order in which they happened.
+    """
+
+    tracking_number: int
+    report: Row | None
+    routes: tuple[Row, ...]
+    scans: tuple[Row, ...]
+
+    @property
+    def route_in_force(self) -> Row | None:
+        """The last route, unless that is a withdrawal."""
+        return self.routes[-1] if self.routes and not self.routes[-1]["is_withdrawn"] else None
+
+    @property
+    def headline(self) -> str:
+        """How many stops remain, or why that is not known; then the latest scan."""
+        scan = self.report or {}
+        parts = [f"Package {self.tracking_number}: {self._remaining()}"]
+        if scan.get("event_kafka_offset") is not None:
+            place = f" {_place(scan)}" if _place(scan) else ""
+            parts += [_status(scan["status_code"]), f"last seen{place} at {_time(scan['occurred_at'])}"]
+        return ", ".join(parts)
+
+    def _remaining(self) -> str:
+        if self.report is None:
+            return "its report follows with the next batch"
+        current, end, count = (
+            self.report[name] for name in ("current_stop_id", "end_stop_id", "number_of_remaining_stops")
+        )
+        if count is not None and count < 0:
+            return f"{_stops(-count)} beyond the end of its route (stop {current} of {end})"
+        if count is not None:
+            return f"{_stops(count)} {'remains' if count == 1 else 'remain'} (stop {current} of {end})"
+        reasons = []
+        if end is None:
+            has_route = self.report["route_kafka_offset"] is not None
+            reasons.append("its route was withdrawn" if has_route else "it has no route yet")
+        if current is None:
+            reasons.append("it has no scan yet")
+        return f"remaining stops unknown because {' and '.join(reasons)}"
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready: timestamps in ISO 8601, UTC, with microseconds; Kafka coordinates as `topic/partition@offset`."""
+        route = self.route_in_force
+        return {
+            "tracking_number": self.tracking_number,
+            "report": self.report and _json(self.report) | self._sources(self.report),
+            "route_in_force": route and _record_json(route),
+            "routes": [_record_json(row) for row in self.routes],
+            "scans": [_record_json(row) for row in self.scans],
+        }
+
+    @staticmethod
+    def _sources(report: Row) -> dict[str, str | None]:
+        """Coordinates of the scan and of the route record that made the report."""
+        return {
+            f"{kind}_coordinates": None
+            if report[f"{kind}_kafka_offset"] is None
+            else f"{topic.name}/{report[f'{kind}_kafka_partition']}@{report[f'{kind}_kafka_offset']}"
+            for kind, topic in (("event", SHIP_EVENTS), ("route", SHIP_ROUTES))
+        }
+
+    def render(self) -> "Group":
+        """A page for the terminal: headline, routes, scans. What the records say cannot steer the terminal."""
+        from rich.console import Group
+        from rich.text import Text
+
+        return Group(Text(self.headline, style="bold"), "", self._routes_table(), "", self._scans_table())
+
+    def _routes_table(self) -> "Table":
+        cells = ((_time(row["kafka_timestamp"]), *_route(row), _coordinates(row)) for row in self.routes)
+        return _table("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
+
+    def _scans_table(self) -> "Table":
+        cells = (
+            (
+                _time(row["occurred_at"]),
+                _printable(row["event_code"]),
+                _status(row["status_code"]),
+                _place(row),
+                str(row["current_stop_id"]),
+                _coordinates(row),
+            )
+            for row in self.scans
+        )
+        return _table("Scans", ("Time", "Event", "Status", "Place", "Stop", "Kafka record"), cells)
+
+
+def package_report(tracking_number: int, settings: Settings) -> PackageReport:
+    """Reads one package from gold and silver. Raises `NotFound` for one that no topic has named."""
+    if not 0 < tracking_number <= MAX_TRACKING_NUMBER:
+        raise InvalidInput(f"A tracking number is between 1 and {MAX_TRACKING_NUMBER}, not {tracking_number}.")
+    reader = LakeReader(settings.lake_root)
+
+    def rows(table: str, order: str) -> tuple[Row, ...]:
+        sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"
+        return tuple(reader.query(sql, [tracking_number]).to_pylist())
+
+    reports = rows(REPORT_TABLE, "tracking_number")
+    found = PackageReport(tracking_number, reports[0] if reports else None, rows(*ROUTES), rows(*SCANS))
+    if not (found.report or found.routes or found.scans):
+        raise NotFound(
+            f"Package {tracking_number} is in neither {SHIP_EVENTS.name} nor {SHIP_ROUTES.name} as far as it was read."
+        )
+    return found
+
+
+def _table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> "Table":
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(*headers, title=title, title_justify="left", box=box.SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _route(row: Row) -> tuple[str, str]:
+    return ("withdrawn", "") if row["is_withdrawn"] else (str(row["route_id"]), str(row["end_stop_id"]))
+
+
+def _json(row: Row) -> dict[str, Any]:
+    return {name: _time(value) if isinstance(value, datetime) else value for name, value in row.items()}
+
+
+def _record_json(row: Row) -> dict[str, Any]:
+    return {**_json(row), "coordinates": _coordinates(row)}
+
+
+def _coordinates(row: Row) -> str:
+    return f"{row['kafka_topic']}/{row['kafka_partition']}@{row['kafka_offset']}"
+
+
+def _time(value: datetime) -> str:
+    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
+def _stops(count: int) -> str:
+    return "1 stop" if count == 1 else f"{count} stops"
+
+
+def _status(code: str | None) -> str:
+    known = {status.value: status.name.lower().replace("_", " ") for status in Status}
+    return "status unknown" if code is None else known.get(code) or _printable(f"status {code}")
+
+
+def _place(row: Row) -> str:
+    names = [_printable(row[name]) for name in ("city", "state", "country") if row[name]]
+    return " ".join(names)
+
+
+def _printable(text: str) -> str:
+    """The text without characters that a terminal would obey."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

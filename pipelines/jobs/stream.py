@@ -1,0 +1,160 @@
+"""The live job: one streaming query that plans micro-batches over both topics, and runs the flows on each.
+
+Structured Streaming keeps what it is best at: the offsets of each batch, written down before the batch runs, and the pace. It holds no
+state and carries no rows: a batch reads its range of the log itself, exactly as a replay does.
+"""
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from types import FrameType
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from pipelines.commands import Stream
+from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.io.checkpoint import Checkpoint
+from pipelines.io.failures import known_failure
+from pipelines.io.kafka_admin import begin_offsets, check_topics, end_offsets
+from pipelines.io.kafka_log import KafkaLog
+from pipelines.io.lake import Lake
+from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.live_lock import live_lock
+from pipelines.jobs.live_progress import LiveProgress
+from pipelines.jobs.micro_batch import Batch, MicroBatch
+from pipelines.jobs.position import starting_offsets
+from pipelines.session import open_session
+from pipelines.settings import Settings
+from pipelines.tables import TABLES
+
+QUERY = "live"
+STOP_GRACE_SECONDS = 25.0
+"""How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start."""
+
+TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
+
+
+class Stopped(Exception):
+    """Refuses a batch after the stop was asked for: raised into Spark, which then leaves the batch uncommitted."""
+
+
+def run(command: Stream, settings: Settings) -> None:
+    """Runs until SIGTERM or SIGINT, or with `command.drain` until all that is in the log now is in the tables.
+
+    Raises:
+        BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`. Whatever
+            the moment, the next start goes on from the ledger, and repeats what was cut off.
+    """
+    stop = threading.Event()
+    with _stopping_on_signals(stop), live_lock(settings.lake_root):
+        check_topics(settings)
+        spark = open_session(settings, QUERY)
+        try:
+            LiveJob(spark, settings).run(command, stop)
+        except Exception as error:
+            if known := known_failure(error):
+                raise known from error
+            raise
+        finally:
+            spark.stop()
+
+
+@contextmanager
+def _stopping_on_signals(stop: threading.Event) -> Iterator[None]:
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class LiveJob:
+    """The streaming query and what it needs from batch to batch."""
+
+    def __init__(self, spark: SparkSession, settings: Settings) -> None:
+        self._spark = spark
+        self._settings = settings
+        self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
+        self._wire_formats = {
+            "ship-events": settings.kafka.ship_events_format,
+            "ship-routes": settings.kafka.ship_routes_format,
+        }
+        self._under_way = threading.Lock()
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._last: LedgerRow | None = None
+        self._lake: Lake | None = None  # of the query's own session, which exists from its first batch on
+
+    def run(self, command: Stream, stop: threading.Event) -> None:
+        self._stop = stop
+        lake = Lake(self._spark, self._settings.lake_root)
+        for table in TABLES:
+            lake.ensure(table)
+        self._last = Ledger(self._spark, lake).last()
+        servers = self._settings.bootstrap_servers
+        begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
+        start = starting_offsets(self._last, self._checkpoint, begin, end)
+        progress = LiveProgress(servers, TOPIC_NAMES, start)
+        query = (
+            KafkaLog(self._spark, servers)
+            .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
+            .writeStream.queryName(QUERY)
+            .option("checkpointLocation", self._checkpoint.path)
+            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
+        )
+        trigger = {"availableNow": True} if command.drain else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
+        self._follow(query.trigger(**trigger).start(), progress)
+
+    def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
+        """Waits for the query to end, or ends it at a batch boundary when asked to."""
+        try:
+            while not self._stop.is_set() and not query.awaitTermination(0.2):
+                progress.sample()
+            if self._stop.is_set():
+                if self._under_way.acquire(timeout=STOP_GRACE_SECONDS):
+                    self._under_way.release()
+                query.stop()
+        except PySparkException:
+            if self._failure is not None:
+                raise self._failure from None
+            if not self._stop.is_set():
+                raise
+
+    def _on_batch(self, spark: SparkSession, checkpoint_batch_id: int, progress: LiveProgress) -> None:
+        """Called by Spark for each planned batch; the batch is done when this returns."""
+        with self._under_way:
+            if self._stop.is_set():
+                raise Stopped
+            try:
+                self._run_batch(spark, checkpoint_batch_id, progress)
+            except Exception as error:
+                self._failure = error
+                raise
+
+    def _run_batch(self, spark: SparkSession, checkpoint_batch_id: int, progress: LiveProgress) -> None:
+        checkpoint_id = self._checkpoint.query_id()
+        assert checkpoint_id is not None
+        if self._last is not None and checkpoint_batch_id <= self._last.checkpoint_batch_id:
+            return  # It stands in the ledger: only Spark's own commit of it was cut off.
+        began = time.monotonic()
+        batch = Batch(
+            batch_id=self._last.batch_id + 1 if self._last else 0,
+            checkpoint_id=checkpoint_id,
+            checkpoint_batch_id=checkpoint_batch_id,
+            ranges=self._checkpoint.ranges(checkpoint_batch_id),
+            started_at=datetime.now(UTC),
+        )
+        if self._lake is None:
+            self._lake = Lake(spark, self._settings.lake_root)
+        log = KafkaLog(spark, self._settings.bootstrap_servers)
+        self._last = MicroBatch(batch, self._lake, log, self._wire_formats).run(Ledger(spark, self._lake))
+        progress.batch_done(self._last, time.monotonic() - began)

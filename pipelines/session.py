@@ -1,0 +1,60 @@
+"""The one place that builds a Spark session."""
+
+import os
+import sys
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from pipelines.errors import SetupIncomplete
+from pipelines.settings import Settings
+
+RUNTIME = Path(sys.prefix) / "runtime"
+LOG_CONFIGURATION = Path(__file__).resolve().parent.parent / "infra" / "spark" / "log4j2.properties"
+
+# Why each: see docs/architecture.md, "Spark settings". None changes what a row means, except the time zone, which fixes it.
+PROPERTIES = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+    # Micros, not the INT96 of old: file statistics and every other reader understand them.
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # A micro-batch runs the same few dozen plans again and again; the default cache of 100 compiled stages thrashes.
+    "spark.sql.codegen.cache.maxEntries": "5000",
+    # The state of a Delta log of a few thousand files fits one task; the default is 50.
+    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
+    # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
+    "spark.kafka.consumer.cache.timeout": "30s",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "2",
+}
+
+
+def open_session(settings: Settings, name: str = "pts") -> SparkSession:
+    """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
+
+    Raises `SetupIncomplete` when the runtime is missing.
+    """
+    jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
+    if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
+        raise SetupIncomplete(f"There is no Java runtime with Spark's jars under {RUNTIME}. Run `make setup`.")
+    os.environ["JAVA_HOME"] = str(RUNTIME / "java")
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    java_options = f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} -XX:+UseCompactObjectHeaders"
+    builder = (
+        SparkSession.builder.appName(name)
+        .master(settings.spark.master)
+        .config("spark.jars", ",".join(map(str, jars)))
+        .config("spark.driver.memory", f"{settings.spark.driver_memory_mb}m")
+        .config("spark.driver.extraJavaOptions", java_options)
+        .config("spark.executor.extraJavaOptions", "-Duser.timezone=UTC")
+        .config("spark.sql.shuffle.partitions", settings.spark.shuffle_partitions)
+        .config("spark.sql.warehouse.dir", str((settings.home / "spark-warehouse").resolve()))
+    )
+    if settings.spark.master.startswith("local"):
+        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
+    for key, value in (PROPERTIES | settings.spark.conf).items():
+        builder = builder.config(key, value)
+    return builder.getOrCreate()

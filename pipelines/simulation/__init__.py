@@ -1,0 +1,1 @@
+"""A believable feed for both input topics, with its unpleasant share: a pure function of its parameters."""

@@ -1,0 +1,12 @@
+"""What the feed is made of."""
+
+from typing import NamedTuple
+
+
+class Record(NamedTuple):
+    """One Kafka record as a producer hands it over. The timestamp is the record's own (`CreateTime`), milliseconds UTC."""
+
+    topic: str
+    key: bytes | None
+    value: bytes | None
+    timestamp_ms: int

@@ -1,0 +1,80 @@
+"""What a table is: one frozen record from which its DDL, its schema check, its documentation and its baseline checks derive."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: name, Spark SQL type, meaning. `is_required` makes it NOT NULL."""
+
+    name: str
+    type: str
+    doc: str
+    is_required: bool = False
+
+    @property
+    def ddl(self) -> str:
+        required = " NOT NULL" if self.is_required else ""
+        return f"`{self.name}` {self.type}{required} COMMENT '{self.doc.replace(chr(39), chr(39) * 2)}'"
+
+
+@dataclass(frozen=True)
+class Table:
+    """A Delta table at `$PTS_LAKE/<schema>/<table>`.
+
+    Attributes:
+        name: `schema.table`.
+        doc: What a row says, in one or two sentences.
+        grain: What there is exactly one row for.
+        columns: In order.
+        key: Columns that identify a row.
+        cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips files. It adds no
+            reader feature, so delta-rs, DuckDB and Polars read the table.
+        statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on every write.
+        constraints: Row-level truths by name, enforced by Delta on every write. A row that breaks one stops the job: bad input never
+            gets this far, so it is a defect.
+        is_append_only: Rows are never changed or removed.
+        owner: Who answers for it.
+    """
+
+    name: str
+    doc: str
+    grain: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    cluster_by: tuple[str, ...] = ()
+    statistics: tuple[str, ...] = ()
+    constraints: Mapping[str, str] = field(default_factory=dict)
+    is_append_only: bool = False
+    owner: str = "tracking"
+
+    @property
+    def column_names(self) -> list[str]:
+        return [column.name for column in self.columns]
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """Delta table properties."""
+        properties = {
+            "delta.appendOnly": str(self.is_append_only).lower(),
+            # A checkpoint of the Delta log every 10 commits (the default) costs a small table more than reading 100 small files.
+            "delta.checkpointInterval": "100",
+            "delta.dataSkippingStatsColumns": ",".join(self.statistics or self.key),
+        }
+        return properties | {f"delta.constraints.{name}": rule for name, rule in self.constraints.items()}
+
+
+def kafka_coordinates(prefix: str = "") -> tuple[Column, ...]:
+    """The columns that say where on the log a row came from."""
+    return (
+        Column(f"{prefix}kafka_topic", "STRING", "Topic of the record.", is_required=True),
+        Column(f"{prefix}kafka_partition", "INT", "Partition of the record.", is_required=True),
+        Column(f"{prefix}kafka_offset", "BIGINT", "Offset of the record in its partition.", is_required=True),
+        Column(f"{prefix}kafka_timestamp", "TIMESTAMP", "When the producer created the record.", is_required=True),
+    )
+
+
+RECORD_KEY = ("kafka_topic", "kafka_partition", "kafka_offset")
+RECORD_STATISTICS = ("kafka_partition", "kafka_offset", "kafka_timestamp")
+HEADERS_TYPE = "ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>"

@@ -1,0 +1,23 @@
+"""`silver.quarantine`: what the rules rejected."""
+
+from pipelines.contracts.rules import Reason
+from pipelines.tables.record import HEADERS_TYPE, RECORD_KEY, RECORD_STATISTICS, Column, Table, kafka_coordinates
+
+SILVER_QUARANTINE = Table(
+    name="silver.quarantine",
+    doc="Records that broke a rule, byte for byte, with the first rule that they broke.",
+    grain="one row per rejected record",
+    key=RECORD_KEY,
+    cluster_by=("kafka_timestamp", "reason"),
+    statistics=("reason", "kafka_topic", *RECORD_STATISTICS),
+    constraints={"reason_is_known": f"reason IN ({', '.join(repr(reason.value) for reason in Reason)})"},
+    is_append_only=True,
+    columns=(
+        Column("reason", "STRING", f"The first that held of: {', '.join(Reason)}.", is_required=True),
+        Column("detail", "STRING", "What exactly was wrong, for a person."),
+        Column("key", "BINARY", "Key of the record, byte for byte."),
+        Column("value", "BINARY", "Value of the record, byte for byte."),
+        Column("headers", HEADERS_TYPE, "Headers of the record in their order; null when it has none."),
+        *kafka_coordinates(),
+    ),
+)

@@ -1,0 +1,1 @@
+"""Pure functions from DataFrames to a DataFrame, one file per question answered. No IO, no settings, no session."""

@@ -1,0 +1,95 @@
+"""What do the bytes of a value say? Both wire formats end in the same shape: text by field, and what was wrong with the syntax.
+
+The result is the records with
+  `syntax`    a `Reason` (`empty`, `not_utf8`, `malformed`), or null when the value could be taken apart;
+  `wire`      struct of strings, one per column of the topic's fields; null where the field is missing;
+  `mistyped`  name of the first field that has the wrong JSON type; null for CSV.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.contracts.rules import Reason
+from pipelines.contracts.topics import FieldKind, Topic, WireField
+
+# One CSV field: quoted (quotes inside doubled) or bare. Possessive, so that a field of megabytes neither backtracks nor recurses.
+QUOTED = '"[^"]*+(?:""[^"]*+)*+"'
+BARE = r'[^",\r\n]*+'
+CSV_FIELD = f"(?:{QUOTED}|{BARE})"
+CSV_RECORD = rf"\A{CSV_FIELD}(?:,{CSV_FIELD})*+\z"
+
+JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
+    "integer": ("BIGINT", "STRING"),
+    "timestamp": ("STRING",),
+    "text": ("STRING",),
+}
+"""Variant types that a JSON member may have; a number with a fraction or an exponent, or beyond 64 bits, is no BIGINT."""
+
+
+def decoded(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
+    """Takes values apart by the deployment's wire format (`csv` or `json`)."""
+    text = F.col("value").cast("string")
+    checked = records.withColumns(
+        {
+            "broken": F.when(F.coalesce(F.length("value"), F.lit(0)) == 0, Reason.EMPTY.value).when(
+                ~F.is_valid_utf8(text), Reason.NOT_UTF8.value
+            ),
+            "text": text,
+        }
+    )
+    by_format = {"csv": _from_csv, "json": _from_json}[wire_format]
+    return by_format(checked, topic.fields).drop("broken", "text", "fields", "document")
+
+
+def _from_csv(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
+    """RFC 4180, one record, one line break allowed after it. A value without quotes takes the short way: split at the commas."""
+    text = F.col("text")
+    line = F.when(text.endswith("\r\n"), F.expr("left(text, length(text) - 2)")).when(
+        text.endswith("\n"), F.expr("left(text, length(text) - 1)")
+    ).otherwise(text)  # fmt: skip
+    has_quotes = F.contains(F.col("line"), F.lit('"'))
+    parts = F.when(
+        has_quotes,
+        F.when(F.col("line").rlike(CSV_RECORD), F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)),
+    ).when(~F.col("line").rlike(r"[\r\n]"), F.split("line", ","))  # fmt: skip
+    taken_apart = (
+        checked.withColumn("line", F.when(F.col("broken").isNull(), line))
+        .withColumn("fields", parts)
+        .withColumn("syntax", F.coalesce("broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)))
+    )
+    is_whole = F.col("syntax").isNull()
+    wire = F.struct(
+        *(F.when(is_whole, _csv_text(F.get("fields", F.lit(n)))).alias(field.column) for n, field in enumerate(fields))
+    )
+    return taken_apart.withColumns({"wire": wire, "mistyped": F.lit(None).cast("string")}).drop("line")
+
+
+def _csv_text(part: Column) -> Column:
+    """A field without its quotes; an empty field is null."""
+    inner = F.replace(F.substr(part, F.lit(2), F.length(part) - 2), F.lit('""'), F.lit('"'))
+    return F.nullif(F.when(part.startswith('"'), inner).otherwise(part), F.lit(""))
+
+
+def _from_json(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
+    """One JSON object with distinct member names. Unknown members are ignored; a JSON null is a missing field.
+
+    Spark's parser stops after the first JSON value, so it would overlook what follows. Wrapped in an array, only `,` or `]` can
+    follow an object; wrapped in an object, only `, "name":` or `}`: what passes both wraps has nothing behind it.
+    """
+    document = F.try_parse_json("text")
+    in_array = F.try_parse_json(F.concat(F.lit("["), "text", F.lit("]")))
+    in_object = F.try_parse_json(F.concat(F.lit('{"":'), "text", F.lit("}")))
+    is_object = F.col("text").rlike(r"\A[ \t\r\n]*+\{") & in_array.isNotNull() & in_object.isNotNull()
+    parsed = checked.withColumn("document", F.when(F.col("broken").isNull() & is_object, document)).withColumn(
+        "syntax", F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))
+    )
+    wire = F.struct(
+        *(F.try_variant_get("document", f"$.{field.name}", "string").alias(field.column) for field in fields)
+    )
+    mistyped = F.coalesce(*(_mistyped(field) for field in fields))
+    return parsed.withColumns({"wire": wire, "mistyped": mistyped})
+
+
+def _mistyped(field: WireField) -> Column:
+    member = F.schema_of_variant(F.try_variant_get("document", f"$.{field.name}", "variant"))
+    return F.when(~member.isin("VOID", *JSON_TYPES[field.kind]), field.name)

@@ -1,0 +1,123 @@
+"""Is a record accepted, and if not, by which rule? The rules themselves are in `contracts/rules.py`."""
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, Reason
+from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, Topic, WireField
+from pipelines.transforms.decode import decoded
+
+INTEGER = r"\A[+-]?[0-9]+\z"
+TIMESTAMP = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})?\z"
+
+
+def judged(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
+    """The records with `reason` (null: accepted), the topic's typed columns, and what `decoded` adds.
+
+    Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn` too, and a
+    withdrawal's tracking_number is its key.
+    """
+    taken_apart = decoded(records, topic, wire_format)
+    if topic == SHIP_ROUTES:
+        return _judged_routes(taken_apart)
+    typed = taken_apart.withColumns({field.column: _typed(field) for field in topic.fields})
+    occurred_at, appended_at = F.col("occurred_at"), F.col("kafka_timestamp")
+    reason = (
+        _broken_syntax_or_type(topic)
+        .when((F.col("tracking_number") <= 0) | (F.col("current_stop_id") < 0), Reason.OUT_OF_RANGE.value)
+        .when(_key_differs(), Reason.KEY_MISMATCH.value)
+        .when(occurred_at > appended_at + F.lit(FUTURE_TOLERANCE), Reason.FROM_THE_FUTURE.value)
+        .when(occurred_at < appended_at - F.lit(LATENESS_LIMIT), Reason.TOO_LATE.value)
+    )
+    return typed.withColumn("reason", reason)
+
+
+def _judged_routes(taken_apart: DataFrame) -> DataFrame:
+    is_withdrawn = F.col("value").isNull()
+    typed = taken_apart.withColumns({field.column: _typed(field) for field in SHIP_ROUTES.fields}).withColumns(
+        {
+            "is_withdrawn": is_withdrawn,
+            "tracking_number": F.when(is_withdrawn, _integer(F.col("key").cast("string"))).otherwise(F.col("tracking_number")),
+        }
+    )
+    route_reason = (
+        _broken_syntax_or_type(SHIP_ROUTES)
+        .when((F.col("tracking_number") <= 0) | (F.col("end_stop_id") < 0), Reason.OUT_OF_RANGE.value)
+        .when(_key_differs(), Reason.KEY_MISMATCH.value)
+    )
+    names_no_package = F.coalesce(F.col("tracking_number") <= 0, F.lit(True))
+    withdrawal_reason = F.when(names_no_package, Reason.KEY_MISMATCH.value)
+    return typed.withColumn("reason", F.when(is_withdrawn, withdrawal_reason).otherwise(route_reason))
+
+
+def _typed(field: WireField) -> Column:
+    """The field as its column's type; null where it is missing or does not parse."""
+    text = F.col(f"wire.{field.column}")
+    if field.kind == "integer":
+        return _integer(text)
+    return _timestamp(text) if field.kind == "timestamp" else text
+
+
+def _integer(text: Column) -> Column:
+    return F.when(text.rlike(INTEGER), text.try_cast("bigint"))
+
+
+def _timestamp(text: Column) -> Column:
+    """UTC where the text names no zone: the session's time zone is UTC. Digits beyond the microsecond are cut off."""
+    return F.when(text.rlike(TIMESTAMP), text.try_cast("timestamp"))
+
+
+def _broken_syntax_or_type(topic: Topic) -> Column:
+    """The reasons that need no look at values, as the open start of a CASE."""
+    required = (F.col(f"wire.{field.column}").isNull() for field in topic.fields if field.is_required)
+    unparsed = (
+        F.col(f"wire.{field.column}").isNotNull() & F.col(field.column).isNull() for field in topic.fields if field.kind != "text"
+    )
+    return (
+        F.when(F.col("syntax").isNotNull(), F.col("syntax"))
+        .when(reduce(Column.__or__, required), Reason.MISSING_FIELD.value)
+        .when(F.col("mistyped").isNotNull() | reduce(Column.__or__, unparsed), Reason.BAD_TYPE.value)
+    )
+
+
+def _key_differs() -> Column:
+    return ~F.col("key").cast("string").eqNullSafe(F.col("tracking_number").cast("string"))
+
+
+def detail(topic: Topic) -> Column:
+    """For a person: what exactly was wrong with a record that has a `reason`."""
+    texts = {field.name: F.col(f"wire.{field.column}") for field in topic.fields}
+    missing = F.concat_ws(", ", *(F.when(texts[field.name].isNull(), field.name) for field in topic.fields if field.is_required))
+    unparsed = F.concat_ws(
+        ", ",
+        F.when(F.col("mistyped").isNotNull(), F.concat("mistyped", F.lit(" has the wrong JSON type"))),
+        *(
+            F.when(
+                texts[field.name].isNotNull() & F.col(field.column).isNull(),
+                F.concat(F.lit(f"{field.name} is not a 64-bit integer: " if field.kind == "integer" else f"{field.name} is not a time: "),
+                         F.left(texts[field.name], F.lit(80))),
+            )
+            for field in topic.fields
+            if field.kind != "text"
+        ),
+    )  # fmt: skip
+    key = F.coalesce(F.left(F.col("key").cast("string"), F.lit(80)), F.lit("no key"))
+    ahead = F.timestamp_diff("SECOND", F.col("kafka_timestamp"), F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(0)
+    by_reason = {
+        Reason.EMPTY: F.lit("the value has no bytes"),
+        Reason.NOT_UTF8: F.lit("the value is not UTF-8"),
+        Reason.MALFORMED: F.lit(f"the value is not one record of {len(topic.fields)} fields"),
+        Reason.MISSING_FIELD: missing,
+        Reason.BAD_TYPE: unparsed,
+        Reason.OUT_OF_RANGE: F.concat_ws(
+            ", ", *(F.concat(F.lit(f"{field.name} = "), texts[field.name]) for field in topic.fields if field.name.endswith(("Number", "StopId")))
+        ),
+        Reason.KEY_MISMATCH: F.concat(
+            F.lit("the key is "), key, F.coalesce(F.concat(F.lit(", trackingNumber is "), texts["trackingNumber"]), F.lit(", not a tracking number"))
+        ),
+        Reason.FROM_THE_FUTURE: F.concat(ahead.cast("string"), F.lit(" s after the record's timestamp")),
+        Reason.TOO_LATE: F.concat((-ahead).cast("string"), F.lit(" s before the record's timestamp")),
+    }  # fmt: skip
+    return reduce(lambda case, reason: case.when(F.col("reason") == reason.value, by_reason[reason]), by_reason, F.when(F.lit(False), None))

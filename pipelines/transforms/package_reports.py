@@ -1,0 +1,37 @@
+"""What does the topic package-reports say of a changed report?"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+MEMBERS = {
+    "trackingNumber": "tracking_number",
+    "occurredAt": "occurred_at",
+    "numberOfRemainingStops": "number_of_remaining_stops",
+    "currentStopId": "current_stop_id",
+    "endStopId": "end_stop_id",
+    "statusCode": "status_code",
+    "eventKafkaPartition": "event_kafka_partition",
+    "eventKafkaOffset": "event_kafka_offset",
+    "eventKafkaTimestamp": "event_kafka_timestamp",
+    "routeKafkaPartition": "route_kafka_partition",
+    "routeKafkaOffset": "route_kafka_offset",
+    "routeKafkaTimestamp": "route_kafka_timestamp",
+}
+"""Member of the JSON object -> column of gold.remaining_stops."""
+
+
+def package_reports(reports: DataFrame) -> DataFrame:
+    """One Kafka record (key, value) per changed report: the tracking number, and a JSON object in which null members are written.
+
+    Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route, the same message.
+    """
+    members = F.struct(*(_member(column).alias(name) for name, column in MEMBERS.items()))
+    return reports.select(
+        F.col("tracking_number").cast("string").alias("key"),
+        F.to_json(members, {"ignoreNullFields": "false"}).alias("value"),
+    )
+
+
+def _member(column: str) -> Column:
+    is_time = column.endswith(("_at", "_timestamp"))
+    return F.date_format(column, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'") if is_time else F.col(column)
