@@ -6,7 +6,7 @@ Nothing here imports an engine, so a DAG builds its command from these models: `
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Engine = Literal["duckdb", "spark"]
 
@@ -17,8 +17,10 @@ def _in_utc(value: object) -> object:
     return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else moment
 
 
-class Command(BaseModel, frozen=True, extra="forbid"):
+class Command(BaseModel):
     """Parameters of one command."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     def argv(self) -> list[str]:
         """The arguments after `pts` that parse back to this command."""
@@ -68,7 +70,10 @@ class Simulate(Command):
             "--count": self.count,
             "--start": self.start.isoformat(),
         }
-        return ["simulate", *(part for name, value in options.items() if value is not None for part in (name, str(value)))]
+        return [
+            "simulate",
+            *(part for name, value in options.items() if value is not None for part in (name, str(value))),
+        ]
 
 
 class Topics(Command):

@@ -1,18 +1,25 @@
-"""Topics and offsets of a cluster, without a JVM. Raises `BrokerUnavailable` within about 5 s when no broker answers."""
+"""Topics and offsets of a cluster, without a JVM. `BrokerUnavailable` comes within about 5 s when no broker answers."""
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
-from confluent_kafka.admin import AdminClient, ConfigResource, NewTopic, OffsetSpec, TopicDescription
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._topic import TopicDescription
+from confluent_kafka.cimpl import NewTopic
 
 from pipelines.contracts.topics import Topic
 from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
 
 TIMEOUT_SECONDS = 5.0
+ELECTION_SECONDS = 10.0
+"""A partition may be without a leader for this long: after its topic's creation, or while a broker restarts."""
 
+LEADERLESS = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 
 
@@ -47,13 +54,15 @@ def topic_states(bootstrap_servers: str, names: Iterable[str]) -> dict[str, Topi
 
 
 def create_topics(bootstrap_servers: str, topics: Iterable[Topic], partitions: int, replication_factor: int) -> None:
-    """Creates topics with the contract's settings; one that another process creates at the same moment is left as it is.
+    """Creates topics with the contract's settings; one that another process creates at the same moment stays as it is.
 
     Raises `TopicMismatch` with the broker's reason when it refuses.
     """
     new = [NewTopic(topic.name, partitions, replication_factor, config=topic.broker_config) for topic in topics]
     with _reaching(bootstrap_servers) as client:
-        created = client.create_topics(new, request_timeout=TIMEOUT_SECONDS, operation_timeout=TIMEOUT_SECONDS) if new else {}
+        created = (
+            client.create_topics(new, request_timeout=TIMEOUT_SECONDS, operation_timeout=TIMEOUT_SECONDS) if new else {}
+        )
         for name, future in created.items():
             try:
                 future.result()
@@ -66,25 +75,35 @@ def create_topics(bootstrap_servers: str, topics: Iterable[Topic], partitions: i
 
 
 def begin_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-    """topic -> partition -> offset of the first record that the log still holds. Raises `TopicMismatch` for a missing topic."""
-    return _offsets(bootstrap_servers, list(topics), OffsetSpec.earliest())
+    """topic -> partition -> offset of the first record still held. Raises `TopicMismatch` for a missing topic."""
+    return _offsets(bootstrap_servers, list(topics), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
 
 def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
     """topic -> partition -> offset of the next record to come. Raises `TopicMismatch` for a missing topic."""
-    return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())
+    return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
 def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     with _reaching(bootstrap_servers) as client:
         found = _descriptions(client, topics)
         if missing := sorted(set(topics) - set(found)):
-            raise TopicMismatch(f"There is no topic {', '.join(missing)} at {bootstrap_servers}. `pts topics` creates it.")
+            raise TopicMismatch(
+                f"There is no topic {', '.join(missing)} at {bootstrap_servers}. `pts topics` creates it."
+            )
         wanted = {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions}
-        offsets: dict[str, dict[int, int]] = {name: {} for name in topics}
-        for part, future in client.list_offsets(wanted, request_timeout=TIMEOUT_SECONDS).items():
-            offsets[part.topic][part.partition] = future.result().offset
-        return offsets
+        deadline = time.monotonic() + ELECTION_SECONDS
+        while True:
+            try:
+                offsets: dict[str, dict[int, int]] = {name: {} for name in topics}
+                for part, future in client.list_offsets(wanted, request_timeout=TIMEOUT_SECONDS).items():
+                    offsets[part.topic][part.partition] = future.result().offset
+            except KafkaException as error:
+                if error.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
+            else:
+                return offsets
 
 
 def _descriptions(client: AdminClient, names: Iterable[str]) -> dict[str, TopicDescription]:
@@ -114,8 +133,7 @@ def _reaching(bootstrap_servers: str) -> Iterator[AdminClient]:
 
 def _client(bootstrap_servers: str) -> AdminClient:
     """A client that keeps to itself: librdkafka would write a line to standard error for every failed connection."""
-    silent = partial(lambda *_: None)
     try:
-        return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0, "error_cb": silent})
+        return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     except KafkaException as error:
         raise InvalidInput(f"{bootstrap_servers!r} is not a list of host:port: {error.args[0].str()}.") from error

@@ -1,7 +1,7 @@
 """Pid files that cannot lie: the process named in one holds a lock on it for as long as it lives.
 
-A pid alone may belong to anybody by the time it is read. The kernel drops the lock when the process ends, however it ends, and
-keeps it across exec, so it also guards a program that knows nothing of it (Java, supervisord).
+A pid alone may belong to anybody by the time it is read. The kernel drops the lock when the process ends, however it
+ends, and keeps it across exec, so it also guards a program that knows nothing of it (Java, supervisord).
 
     python -m pipelines.io.pid_lock PID_FILE COMMAND...    becomes COMMAND, holding the lock
 """

@@ -115,17 +115,16 @@ class LakeReader:
         known = self.table_names()
         text = sql.lower()
         named = [name for name in known if all(part.lower() in text for part in name.split("."))]
-        with self.connect(named or known) as connection:
-            try:
+        try:
+            with self.connect(named or known) as connection:
                 return connection.sql(sql, params=list(parameters)).to_arrow_table()
-            except duckdb.IOException as error:
-                raise LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.") from error
-            except duckdb.Error as error:
-                if unknown := UNKNOWN_TABLE.search(str(error)):
-                    raise NotFound(
-                        f"There is no table {unknown[1]} at {self.root}; there are {', '.join(known)}."
-                    ) from error
-                raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
+        except duckdb.IOException as error:
+            raise LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.") from error
+        except duckdb.Error as error:
+            if unknown := UNKNOWN_TABLE.search(str(error)):
+                there = ", ".join(known)
+                raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error
+            raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
 
     def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema."""

@@ -1,4 +1,4 @@
-"""The embedded broker: Apache Kafka itself, one node on the loopback interface, with its data under `$PTS_HOME/kafka`."""
+"""The embedded broker: Apache Kafka itself, one node on the loopback interface, its data under `$PTS_HOME/kafka`."""
 
 import base64
 import os
@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 from typing import NoReturn
@@ -35,7 +36,9 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
         ports = {"port": settings.broker.port, "controller_port": settings.broker.controller_port}
         properties.write_text(template.substitute(ports, data=data))
     except OSError as error:
-        raise BrokerUnavailable(f"The broker cannot write its data under {folder}: {error.strerror}. PTS_HOME names another folder.") from error
+        raise BrokerUnavailable(
+            f"The broker cannot write its data under {folder}: {error.strerror}. PTS_HOME names another folder."
+        ) from error
     if not (data / "meta.properties").exists():
         _format(properties, settings.broker.heap_mb)
     command = _java(settings.broker.heap_mb, "kafka.Kafka", str(properties))
@@ -45,24 +48,28 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
 def check(settings: Settings) -> None:
     """Whether the broker could start, found out before a JVM is.
 
-    Raises `InvalidInput` beside an external broker, `SetupIncomplete` without Java or jars, `BrokerUnavailable` when a port is
-    taken or the disk is full.
+    Raises `InvalidInput` beside an external broker, `SetupIncomplete` without Java or jars, `BrokerUnavailable` when a
+    port is taken or the disk is full.
     """
     if not settings.has_embedded_broker:
         raise InvalidInput(
-            f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. Unset it for the embedded one."
+            f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
+            "Unset it for the embedded one."
         )
     if not (RUNTIME / "java" / "bin" / "java").exists() or not any((RUNTIME / "jars" / "kafka").glob("*.jar")):
         raise SetupIncomplete(f"There is no Java runtime with the broker's jars under {RUNTIME}. Run `make setup`.")
     if settings.broker.port == settings.broker.controller_port:
-        raise InvalidInput(f"PTS_BROKER__PORT and PTS_BROKER__CONTROLLER_PORT are both {settings.broker.port}: they must differ.")
+        raise InvalidInput(
+            f"PTS_BROKER__PORT and PTS_BROKER__CONTROLLER_PORT are both {settings.broker.port}: they must differ."
+        )
     _check_port(settings.broker.port, "PTS_BROKER__PORT")
     _check_port(settings.broker.controller_port, "PTS_BROKER__CONTROLLER_PORT")
     existing = next(folder for folder in (settings.home.resolve(), *settings.home.resolve().parents) if folder.exists())
     free_mb = shutil.disk_usage(existing).free >> 20
     if free_mb < LEAST_FREE_MB:
         raise BrokerUnavailable(
-            f"Only {free_mb} MiB are free under {existing}; the broker needs {LEAST_FREE_MB}. Make room, or set PTS_HOME to another disk."
+            f"Only {free_mb} MiB are free under {existing}; the broker needs {LEAST_FREE_MB}. "
+            "Make room, or set PTS_HOME to another disk."
         )
 
 
@@ -73,25 +80,34 @@ def _check_port(port: int, setting: str) -> None:
         try:
             listener.bind(("127.0.0.1", port))
         except OSError as error:
-            raise BrokerUnavailable(f"Port {port} cannot be used: {error.strerror}. Set {setting} to a free port.") from error
+            raise BrokerUnavailable(
+                f"Port {port} cannot be used: {error.strerror}. Set {setting} to a free port."
+            ) from error
 
 
 def _format(properties: Path, heap_mb: int) -> None:
     """Marks the empty data folder as this new cluster's own. Kafka never starts on a folder that is not."""
-    cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "_")  # no leading dash on a command line
+    cluster_id = (
+        base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "_")
+    )  # no leading dash on a command line
     arguments = ("format", "--ignore-formatted", "-t", cluster_id, "-c", str(properties))
-    done = subprocess.run(_java(heap_mb, "kafka.tools.StorageTool", *arguments), capture_output=True, text=True, check=False)
+    command = _java(heap_mb, "kafka.tools.StorageTool", *arguments, options=["-XX:TieredStopAtLevel=1"])  # short-lived
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
-        raise BrokerUnavailable(f"Kafka could not prepare {properties.parent}: {said[-1] if said else f'it ended with {done.returncode}'}")
+        raise BrokerUnavailable(
+            f"Kafka could not prepare {properties.parent}: {said[-1] if said else f'it ended with {done.returncode}'}"
+        )
 
 
-def _java(heap_mb: int, main: str, *arguments: str) -> list[str]:
+def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     return [
         str(RUNTIME / "java" / "bin" / "java"),
+        *options,
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
         "-XX:+ExitOnOutOfMemoryError",
+        "--sun-misc-unsafe-memory-access=allow",  # Kafka's index files use it; Java 25 would warn each time
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={(CONFIGURATION / 'log4j2.properties').as_uri()}",
         "-cp",

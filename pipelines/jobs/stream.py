@@ -20,7 +20,7 @@ from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.failures import known_failure
-from pipelines.io.kafka_admin import begin_offsets, check_topics, end_offsets
+from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
@@ -28,6 +28,7 @@ from pipelines.io.live_lock import live_lock
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.jobs.micro_batch import Batch, MicroBatch
 from pipelines.jobs.position import starting_offsets
+from pipelines.jobs.topics import check_topics
 from pipelines.session import open_session
 from pipelines.settings import Settings
 from pipelines.tables import TABLES

@@ -5,7 +5,7 @@ import time
 from pipelines import commands
 from pipelines.contracts.topics import TOPICS, Topic
 from pipelines.errors import BrokerUnavailable, TopicMismatch
-from pipelines.io.kafka_admin import TopicState, create_topics, topic_states
+from pipelines.io.kafka_admin import TopicState, create_topics, end_offsets, topic_states
 from pipelines.settings import Settings
 
 VISIBLE_WITHIN_SECONDS = 10.0
@@ -15,7 +15,8 @@ NAMES = tuple(topic.name for topic in TOPICS)
 def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     """Creates the missing topics and returns their names. Idempotent, and safe beside another run.
 
-    Raises `TopicMismatch` when an existing topic differs from the contract or from PTS_KAFKA__PARTITIONS; then nothing is created.
+    Raises `TopicMismatch` when an existing topic differs from the contract or from PTS_KAFKA__PARTITIONS; then nothing
+    is created.
     """
     partitions = settings.kafka.partitions
     states = topic_states(settings.bootstrap_servers, NAMES)
@@ -30,25 +31,28 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
 def check_topics(settings: Settings) -> None:
     """Raises `TopicMismatch` when a topic that the job reads or writes is missing or has lost its settings.
 
-    The partition count is not compared: what counts there is the count with which the lake began, which the ledger knows.
+    The partition count is not compared: what counts there is the count with which the lake began, which the ledger
+    knows.
     """
     states = topic_states(settings.bootstrap_servers, NAMES)
     if missing := [name for name in NAMES if name not in states]:
-        raise TopicMismatch(f"There is no topic {', '.join(missing)} at {settings.bootstrap_servers}. `pts topics` creates it.")
+        raise TopicMismatch(
+            f"There is no topic {', '.join(missing)} at {settings.bootstrap_servers}. `pts topics` creates it."
+        )
     _insist(states, partitions=None)
 
 
 def differences(topic: Topic, state: TopicState, partitions: int | None) -> list[str]:
-    """How a topic differs from its contract, one sentence each, with what to do. `partitions` None: any count will do."""
+    """How a topic differs from its contract, one sentence each, with what to do. `partitions` None: any count."""
     found = []
     if partitions is not None and state.partitions != partitions:
         found.append(
-            f"Topic {topic.name} has {state.partitions} partitions, PTS_KAFKA__PARTITIONS says {partitions}: a change would split "
-            f"packages over two partitions and cannot be undone. Set PTS_KAFKA__PARTITIONS={state.partitions}, or copy the records "
-            "to a new cluster's topic with the wanted count and replay from there."
+            f"Topic {topic.name} has {state.partitions} partitions, PTS_KAFKA__PARTITIONS says {partitions}: "
+            "a change would spread packages over two partitions and cannot be undone. "
+            f"Set PTS_KAFKA__PARTITIONS={state.partitions}, or copy the records to a new topic and replay from there."
         )
     found += [
-        f"Topic {topic.name} has {name}={state.config.get(name)}, the contract says {wanted}: set {name}={wanted} on it."
+        f"Topic {topic.name} has {name}={state.config.get(name)} where the contract says {wanted}: set {name}={wanted}."
         for name, wanted in topic.broker_config.items()
         if state.config.get(name) != wanted
     ]
@@ -57,18 +61,24 @@ def differences(topic: Topic, state: TopicState, partitions: int | None) -> list
 
 def _insist(states: dict[str, TopicState], partitions: int | None) -> None:
     found = [
-        fault for topic in TOPICS if topic.name in states for fault in differences(topic, states[topic.name], partitions)
+        fault
+        for topic in TOPICS
+        if topic.name in states
+        for fault in differences(topic, states[topic.name], partitions)
     ]
     if found:
         raise TopicMismatch(" ".join([*found, "Nothing was changed."]))
 
 
 def _visible(bootstrap_servers: str) -> dict[str, TopicState]:
-    """The new topics, once every broker tells of them."""
+    """The new topics, once the brokers tell of them and every partition has a leader."""
     deadline = time.monotonic() + VISIBLE_WITHIN_SECONDS
     while time.monotonic() < deadline:
         states = topic_states(bootstrap_servers, NAMES)
         if len(states) == len(NAMES):
+            end_offsets(bootstrap_servers, NAMES)
             return states
         time.sleep(0.1)
-    raise BrokerUnavailable(f"The brokers at {bootstrap_servers} accepted the topics but do not show them. Look at their logs.")
+    raise BrokerUnavailable(
+        f"The brokers at {bootstrap_servers} accepted the topics but do not show them. Look at their logs."
+    )

@@ -23,10 +23,8 @@ class Draft(NamedTuple):
 
     def with_field(self, name: str, text: str) -> "Draft":
         """The same with another text in the field called `name`."""
-        fields = (
-            text if field.name == name else was for field, was in zip(self.topic.fields, self.fields, strict=True)
-        )
-        return self._replace(fields=tuple(fields))
+        texts = zip(self.topic.fields, self.fields, strict=True)
+        return self._replace(fields=tuple(text if field.name == name else was for field, was in texts))
 
     def record(self, delay_ms: int = 0) -> Record:
         """The record as it should be, `delay_ms` later than it should come."""

@@ -1,7 +1,7 @@
 """What goes wrong between a scan and the log, and how often: the unpleasant share of the feed.
 
-A record that the contract rejects comes in addition to the good one, as from a device that was corrected and sent again. So
-what the log says about a package stays true, and a rejected record that leaks into a table shows.
+A record that the contract rejects comes in addition to the good one, as from a device that was put right and sent
+again. So what the log says about a package stays true, and a rejected record that leaks into a table shows.
 """
 
 from bisect import bisect_right

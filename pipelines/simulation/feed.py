@@ -28,11 +28,11 @@ def feed(
     events_format: Format = "csv",
     routes_format: Format = "csv",
 ) -> Iterator[Record]:
-    """Records of both topics, by ascending timestamp, of packages 1 to `packages`, the first of which is born at `start`.
+    """Records of both topics, by ascending timestamp, of packages 1 to `packages`; the first is born at `start`.
 
-    A pure function of its parameters: no clock, no hash seed, no locale or time zone, and no function of the C library whose
-    last digit differs between machines. Each package has its own stream of random numbers. Packages are created when they
-    are due and forgotten when they are through, so memory follows the packages under way.
+    A pure function of its parameters: no clock, no hash seed, no locale or time zone, and no function of the C library
+    whose last digit differs between machines. Each package has its own stream of random numbers. Packages are created
+    when they are due and forgotten when they are through, so memory follows the packages under way.
     """
     interval_us = min(DAY_US // PACKAGES_PER_DAY, LONGEST_ARRIVAL_DAYS * DAY_US // packages)
     encoders = Encoders(encoder(SHIP_EVENTS, events_format), encoder(SHIP_ROUTES, routes_format))

@@ -52,7 +52,7 @@ def _event_records(rng: Random, number: int, scans: Iterable[Scan], encode: Enco
 
 
 def _route_records(rng: Random, number: int, routes: Iterable[Route], encode: Encode) -> Iterator[Record]:
-    """Routes keep their order on the log even when the first one is late, because the last one sent is the one in force."""
+    """Routes keep their order on the log even when the first one is late: the last one sent is the one in force."""
     key, tracking_number = b"%d" % number, str(number)
     delay_ms = HOUR_MS + int(rng.random() * 11 * HOUR_MS) if rng.random() < LATE_ROUTE_SHARE else SECOND_MS
     earliest_ms = 0

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Record(NamedTuple):
-    """One Kafka record as a producer hands it over. The timestamp is the record's own (`CreateTime`), milliseconds UTC."""
+    """One Kafka record as a producer hands it over. Its timestamp is its own (`CreateTime`), in milliseconds UTC."""
 
     topic: str
     key: bytes | None

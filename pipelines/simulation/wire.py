@@ -40,7 +40,7 @@ def _cell(text: str) -> str:
 
 
 def _json_encoder(topic: Topic) -> Encode:
-    """Tracking numbers become texts, as they may outgrow a double; other integers become numbers. The contract allows both."""
+    """Tracking numbers become texts, as they may outgrow a double; other integers become numbers. Both are allowed."""
     names = tuple(f'"{field.name}":' for field in topic.fields)
     are_numbers = tuple(field.kind == "integer" and field.name != "trackingNumber" for field in topic.fields)
 

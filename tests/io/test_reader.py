@@ -156,8 +156,8 @@ def test_pinned_table_is_read_at_its_version_and_another_at_its_newest(lake: str
         write(tmp_path, package)
         write(tmp_path, package, table="bronze/ship_events")
     reader = LakeReader(lake, versions={"silver.ship_events": 0})
-    sql = "SELECT (SELECT count(*) FROM silver.ship_events) AS silver, (SELECT count(*) FROM bronze.ship_events) AS bronze"
-    assert reader.query(sql).to_pylist() == [{"silver": 1, "bronze": 2}]
+    assert reader.query("FROM silver.ship_events").num_rows == 1
+    assert reader.query("FROM bronze.ship_events").num_rows == 2
 
 
 def test_version_that_a_table_does_not_have_is_refused(lake: str, tmp_path: Path) -> None:
@@ -173,7 +173,7 @@ def test_reader_feature_that_this_reader_lacks_is_refused(lake: str, tmp_path: P
     path = write(tmp_path, 42)
     features = {"readerFeatures": [feature], "writerFeatures": [feature]}
     commit(path, 1, {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7} | features})
-    with pytest.raises(LakeMismatch, match=r"silver\.ship_events .*"):
+    with pytest.raises(LakeMismatch, match=rf"silver\.ship_events .*(uses {feature}|cannot be read)"):
         LakeReader(lake).query("FROM silver.ship_events")
 
 

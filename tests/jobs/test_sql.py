@@ -9,7 +9,6 @@ from deltalake import DeltaTable, write_deltalake
 from pipelines.commands import Sql
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.jobs.sql import query
-from pipelines.session import open_session
 from pipelines.settings import Settings
 
 
@@ -42,7 +41,6 @@ def test_lake_is_empty_before_the_first_batch_for_both_engines(tmp_path: Path) -
 
 @pytest.mark.spark
 def test_spark_answers_the_same_query(settings: Settings) -> None:
-    open_session(settings)
     sql = "SELECT tracking_number AS n FROM gold.remaining_stops ORDER BY n DESC;"
     assert query(Sql(query=sql, engine="spark"), settings).to_pylist() == [{"n": 43}, {"n": 42}]
     assert query(Sql(query="SHOW TABLES IN gold", engine="spark"), settings)["tableName"].to_pylist() == [

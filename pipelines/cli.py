@@ -1,0 +1,277 @@
+"""The command `pts`. Each command imports its job when it runs, so that `--help` and `status` answer at once."""
+
+import json
+import os
+import re
+import sys
+from contextlib import suppress
+from enum import StrEnum
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+from rich.table import Table
+
+from pipelines import commands
+from pipelines.errors import InvalidInput, PtsError
+from pipelines.settings import Settings, load_settings
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    help="Package tracking: a Kafka log, one Spark job, Delta tables. Start with `pts demo`, ask with `pts sql`.",
+)
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
+C = TypeVar("C", bound=commands.Command)
+
+
+class Engine(StrEnum):
+    """Engines of `pts sql`."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+@app.command()
+def settings(as_json: AsJson = False) -> None:
+    """Print every setting: variable, value, where it came from, what it does.
+
+    Settings are environment variables, for example `PTS_HOME=/data/pts PTS_KAFKA__PARTITIONS=8 pts up`.
+    """
+    from pipelines.settings_variables import setting_lines
+
+    lines = setting_lines(_settings(), os.environ)
+    if as_json:
+        described = [
+            {"name": line.variable, "value": line.value, "source": line.source, "description": line.description}
+            for line in lines
+        ]
+        return typer.echo(json.dumps(described, default=str, indent=2))
+    drawn = Table(show_lines=True)
+    for title in ("setting", "value", "from", "description"):
+        drawn.add_column(title, overflow="fold")
+    for line in lines:
+        drawn.add_row(line.variable, "" if line.value is None else str(line.value), line.source, line.description)
+    return _console().print(drawn, markup=False)
+
+
+@app.command()
+def up(
+    services: Annotated[list[str] | None, typer.Argument(help="broker, stream, simulate; none: all of them.")] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
+) -> None:
+    """Start the stack and show its progress; Ctrl-C stops all of it.
+
+    A named service brings the ones that it needs: `pts up stream` starts the broker, too. In a stack that already runs,
+    the services that it lacks are started.
+    """
+    from pipelines.jobs import up as job
+
+    job.run(services or [], _settings(), detach=detach, console=_console())
+
+
+@app.command()
+def down() -> None:
+    """Stop the stack, wherever it was started, and wait until it is gone."""
+    from pipelines.jobs import stack
+
+    current = _settings()
+    typer.echo("Stopped." if stack.stop(current, typer.echo) else f"Nothing is running in {current.home.resolve()}.")
+
+
+@app.command()
+def status(as_json: AsJson = False) -> None:
+    """Show the broker's address and each service's state, process and log."""
+    from pipelines.jobs import stack
+
+    current = _settings()
+    found = stack.services(current).values()
+    places = {
+        "bootstrap_servers": current.bootstrap_servers,
+        "home": str(current.home.resolve()),
+        "lake": current.lake_root,
+    }
+    if as_json:
+        states = {
+            service.name: {
+                "state": service.state,
+                "pid": service.pid,
+                "exit_code": service.exit_code,
+                "log": str(service.log),
+            }
+            for service in found
+        }
+        return typer.echo(json.dumps(places | {"services": states}, indent=2))
+    for name, place in places.items():
+        typer.echo(f"{name}: {place}")
+    drawn = Table("service", "state", "process", "log")
+    for service in found:
+        code = f" ({service.exit_code})" if service.exit_code else ""
+        drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
+    return _console().print(drawn, markup=False)
+
+
+@app.command()
+def broker() -> None:
+    """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
+    from pipelines.jobs import broker as job
+
+    job.run(commands.Broker(), _settings())
+
+
+@app.command()
+def topics() -> None:
+    """Create the topics of the contract; refuse to go on where an existing one differs."""
+    from pipelines.jobs import topics as job
+
+    created = job.run(commands.Topics(), _settings())
+    typer.echo(f"Created {', '.join(created)}." if created else "All topics are as the contract says.")
+
+
+@app.command()
+def stream(
+    drain: Annotated[bool, typer.Option("--drain", help="Process what is in the log now, then end.")] = False,
+) -> None:
+    """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
+    command = _command(commands.Stream, drain=drain)
+    from pipelines.jobs import stream as job
+
+    job.run(command, _settings())
+
+
+@app.command()
+def simulate(
+    seed: Annotated[int, typer.Option(help="The same seed gives byte-identical records.")] = 42,
+    packages: Annotated[int, typer.Option(help="Packages in the simulated world.")] = 20_000,
+    rate: Annotated[float, typer.Option(help="Records per second; 0: as fast as possible.")] = 2_000,
+    duration: Annotated[str | None, typer.Option(help="End after this time: 30s, 5m, 1h, or seconds.")] = None,
+    count: Annotated[int | None, typer.Option(help="End after this many records.")] = None,
+    start: Annotated[str, typer.Option(help="Event time of the first record.")] = "2026-01-01T00:00:00Z",
+) -> None:
+    """Produce a believable feed to the input topics, the unpleasant share of real ones included.
+
+    For example, a million records at full speed: `pts simulate --packages 100000 --rate 0 --count 1000000`.
+    """
+    seconds = None if duration is None else _seconds(duration)
+    command = _command(
+        commands.Simulate,
+        seed=seed,
+        packages=packages,
+        rate=rate,
+        duration_seconds=seconds,
+        count=count,
+        start=start,
+    )
+    from dataclasses import asdict
+
+    from pipelines.jobs import simulate as job
+
+    summary = job.run(command, _settings())
+    typer.echo(str(summary) if sys.stdout.isatty() else json.dumps(asdict(summary)))
+
+
+@app.command()
+def sql(
+    query: Annotated[str, typer.Argument(help='For example "SELECT * FROM gold.remaining_stops LIMIT 5".')],
+    as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header; a null is an empty field.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="A JSON array of objects.")] = False,
+    engine: Annotated[Engine, typer.Option(help="duckdb answers at once; spark speaks Spark SQL.")] = Engine.DUCKDB,
+) -> None:
+    """Ask the tables. Timestamps are UTC.
+
+    Tables are named as `gold.remaining_stops`, `silver.ship_events`, `silver.quarantine`, `ops.batches`. A query that
+    begins with a dash comes after `--`.
+    """
+    if as_csv and as_json:
+        raise InvalidInput("--csv and --json exclude each other.")
+    command = _command(commands.Sql, query=query, engine=engine.value)
+    from pipelines.jobs import sql as job
+    from pipelines.rendering import write_table
+
+    rows = job.query(command, _settings())
+    write_table(rows, sys.stdout, "csv" if as_csv else "json" if as_json else "table")
+
+
+@app.command()
+def report(
+    tracking_number: Annotated[int, typer.Argument(help="The package, for example 42.")], as_json: AsJson = False
+) -> None:
+    """Print one package: its report, its route, its scans in order, each with its place on the log."""
+    command = _command(commands.Report, tracking_number=tracking_number)
+    from pipelines.jobs import report as job
+
+    found = job.package_report(command.tracking_number, _settings())
+    if as_json:
+        return typer.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+    return _console().print(found.render())
+
+
+@app.command()
+def demo() -> None:
+    """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
+    from pipelines.jobs import demo as job
+
+    job.run(_settings(), _console())
+
+
+def main() -> None:
+    """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet."""
+    try:
+        try:
+            app(prog_name="pts")
+        finally:
+            sys.stdout.flush()
+    except PtsError as error:
+        with suppress(BrokenPipeError):
+            sys.stderr.write(f"pts: {error}\n")
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(
+            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
+        )  # or the interpreter flushes again, and complains
+        sys.exit(1)
+
+
+def _settings() -> Settings:
+    """The settings, after a warning for each variable that looks like one and is none."""
+    from pipelines.settings_variables import misspelt
+
+    for variable, meant in misspelt(os.environ).items():
+        hint = f"; {meant} is" if meant else ""
+        sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
+    return load_settings()
+
+
+def _command(kind: type[C], **parameters: Any) -> C:
+    try:
+        return kind(**parameters)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            if fault["loc"]
+            else fault["msg"].removeprefix("Value error, ")
+            for fault in error.errors()
+        ]
+        raise InvalidInput(f"{'; '.join(faults)}.") from error
+
+
+def _seconds(duration: str) -> float:
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", duration)
+    if not match:
+        raise InvalidInput(f"{duration!r} is no duration. Write 30s, 5m, 1h, or a number of seconds.")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+def _console() -> Console:
+    """As wide as the terminal; elsewhere as wide as a log line may be."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+
+
+if __name__ == "__main__":
+    main()

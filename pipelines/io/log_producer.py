@@ -1,0 +1,87 @@
+"""Appends records to the log from plain Python, without a JVM."""
+
+from collections.abc import Iterable
+
+from confluent_kafka import KafkaError, Message, Producer
+
+from pipelines.errors import BrokerUnavailable, InvalidInput, PtsError
+
+DELIVERY_SECONDS = 30.0
+"""How long a record may wait for its acknowledgement: a broker's restart is survived, its loss is told soon."""
+
+FULL_QUEUE_WAIT_SECONDS = 0.05
+
+REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._INVALID_DIFFERENT_RECORD}
+"""How a broker answers for each record of a batch in which `message.timestamp.after.max.ms` excludes a timestamp."""
+
+
+class LogProducer:
+    """An idempotent producer that fails loudly: after `flush`, every record is acknowledged by all replicas, once.
+
+    `append` and `flush` raise `InvalidInput` or `BrokerUnavailable` once a record is refused or not taken in time.
+    """
+
+    def __init__(self, bootstrap_servers: str) -> None:
+        self._servers = bootstrap_servers
+        self._error: KafkaError | None = None
+        self._producer = Producer(
+            {
+                "bootstrap.servers": bootstrap_servers,
+                # The partitioner of Java's producers, so that a package's records share a partition whoever sends them.
+                # Unlike `murmur2_random`, it has one partition for records without a key too: the same at every run.
+                "partitioner": "murmur2",
+                "enable.idempotence": True,
+                "acks": "all",
+                "linger.ms": 50,
+                "compression.type": "lz4",
+                "queue.buffering.max.messages": 200_000,
+                "queue.buffering.max.kbytes": 128 * 1024,
+                "message.timeout.ms": int(DELIVERY_SECONDS * 1000),
+                "delivery.report.only.error": True,
+                "on_delivery": self._on_delivery,
+                # A connection that is lost and does not come back shows as a delivery error; until then, silence.
+                "error_cb": _ignore,
+                "log_level": 0,
+            }
+        )
+
+    def append(self, records: Iterable[tuple[str, bytes | None, bytes | None, int]]) -> None:
+        """Hands (topic, key, value, timestamp in ms) over, in order; waits while the queue is full."""
+        produce = self._producer.produce
+        for topic, key, value, timestamp_ms in records:
+            while True:
+                try:
+                    produce(topic, value, key, timestamp=timestamp_ms)
+                    break
+                except BufferError:
+                    self._poll(FULL_QUEUE_WAIT_SECONDS)
+        self._poll(0)
+
+    def flush(self) -> None:
+        """Returns when every record is acknowledged."""
+        waiting = self._producer.flush(DELIVERY_SECONDS)
+        self._poll(0)
+        if waiting:
+            raise BrokerUnavailable(f"The broker at {self._servers} did not acknowledge {waiting:,} records in time.")
+
+    def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
+        self._error = self._error or error
+
+    def _poll(self, seconds: float) -> None:
+        self._producer.poll(seconds)
+        if self._error:
+            raise self._failure(self._error)
+
+    def _failure(self, error: KafkaError) -> PtsError:
+        if error.code() in REFUSED:
+            return InvalidInput(
+                f"The broker at {self._servers} refuses timestamps that are more than an hour ahead of its clock: "
+                "begin at an earlier time, six weeks ago for a whole feed."
+            )
+        return BrokerUnavailable(
+            f"The broker at {self._servers} did not take a record ({error.str()}): is it running, with room on disk?"
+        )
+
+
+def _ignore(_error: KafkaError) -> None:
+    """Keeps librdkafka from writing the event to standard error."""

@@ -1,0 +1,185 @@
+"""The embedded stack: broker, job and simulated feed under one supervisor, all of it in `$PTS_HOME`."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from pipelines import commands
+from pipelines.errors import InvalidInput, StackError
+from pipelines.io import kafka_admin
+from pipelines.io.log_tail import LogTail
+from pipelines.io.supervisor import SERVICES, Service, Supervisor
+from pipelines.jobs import broker, topics
+from pipelines.jobs.interrupts import signals_interrupt, undisturbed
+from pipelines.jobs.watch import Watch, ended_by_itself
+from pipelines.settings import Settings
+
+BROKER_READY_SECONDS = 60.0
+STOP_SECONDS = 90.0
+"""More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
+ORPHAN_STOP_SECONDS = 30.0
+STOP_ORDER = ("stream", "simulate", "broker")
+"""The priorities in supervisord.conf say the same."""
+
+Say = Callable[[str], None]
+
+
+def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The named services (none: all) and those that they need, in the order of their start. Raises `InvalidInput`."""
+    if unknown := sorted(set(named) - set(SERVICES)):
+        raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(SERVICES)}.")
+    if "broker" in named and not settings.has_embedded_broker:
+        raise InvalidInput(
+            f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
+            "Unset it for the embedded one."
+        )
+    wanted = (
+        set(named or SERVICES) | {"broker"} if settings.has_embedded_broker else set(named or SERVICES) - {"broker"}
+    )
+    return tuple(name for name in SERVICES if name in wanted)
+
+
+def services(settings: Settings) -> dict[str, Service]:
+    """Every service as it stands, by name."""
+    found = Supervisor(settings).services()
+    return {name: found[name] for name in SERVICES}
+
+
+def is_running(settings: Settings) -> bool:
+    """Whether a supervisor runs in this home, whatever its services do."""
+    return Supervisor(settings).pid is not None
+
+
+def start(named: Sequence[str], settings: Settings, say: Say) -> None:
+    """Starts services and leaves them running; in a stack that already runs, those that it lacks.
+
+    Raises `StackError` when they all run, when one ends while it starts, or when a former supervisor left processes
+    behind. A stack that could not be started whole is stopped again.
+    """
+    supervisor = Supervisor(settings)
+    missing = _missing(named, settings)
+    is_ours = supervisor.pid is None
+    try:
+        _start(missing, supervisor, settings, say)
+    except BaseException:
+        if is_ours:
+            with undisturbed():
+                stop(settings, say)
+        raise
+
+
+@contextmanager
+def running(named: Sequence[str], settings: Settings, say: Say) -> Iterator[Watch]:
+    """A stack for as long as the block lasts: Ctrl-C, SIGTERM, a closed terminal or a failure stops all of it.
+
+    Raises `StackError` as `start` does, and when a supervisor already runs.
+    """
+    missing = _missing(named, settings)
+    if is_running(settings):
+        raise StackError(f"A stack already runs in {settings.home.resolve()}. `pts down` stops it.")
+    with signals_interrupt():
+        try:
+            watch = Watch(settings, missing)
+            _start(missing, Supervisor(settings), settings, say)
+            yield watch
+        finally:
+            with undisturbed():
+                stop(settings, say)
+
+
+def stop(settings: Settings, say: Say) -> bool:
+    """Stops whatever runs: the job at a batch boundary, then the feed, then the broker. Returns whether anything ran.
+
+    Done when every process is gone. Processes of a supervisor that was killed are found by their pid locks and stopped
+    as well.
+    """
+    supervisor = Supervisor(settings)
+    pid = supervisor.pid
+    if pid:
+        with suppress(OSError):  # nobody may be listening any more
+            say("Stopping; the job ends at a batch boundary …")
+        _end(pid, signal.SIGTERM)
+        if not _wait(lambda: supervisor.pid is None, STOP_SECONDS):
+            _end(pid, signal.SIGKILL)
+            _wait(lambda: supervisor.pid is None, ORPHAN_STOP_SECONDS)
+    found = services(settings)
+    orphans = [found[name] for name in STOP_ORDER if found[name].is_alive]
+    for service in orphans:
+        with suppress(OSError):
+            say(f"Stopping {service.name}, process {service.pid}, which its supervisor left behind …")
+        _stop_orphan(service, settings)
+    supervisor.forget()
+    return bool(pid or orphans)
+
+
+def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The wanted services that do not run yet."""
+    wanted = wanted_services(named, settings)
+    found = services(settings)
+    if orphans := [
+        f"{service.name} (process {service.pid})" for service in found.values() if service.state == "ORPHANED"
+    ]:
+        raise StackError(f"A supervisor that died left {', '.join(orphans)} running. `pts down` stops that.")
+    missing = tuple(name for name in wanted if not found[name].is_alive)
+    if not missing or not set(missing) & set(named or wanted):
+        raise StackError(
+            f"{', '.join(named or wanted)} already runs in {settings.home.resolve()}. `pts down` stops it."
+        )
+    return missing
+
+
+def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
+    if "broker" in missing:
+        broker.check(settings)
+    if supervisor.pid is None:
+        supervisor.launch()
+    if "broker" in missing:
+        say(f"Starting the broker at {settings.bootstrap_servers} …")
+        tail = LogTail(supervisor.log("broker"))
+        supervisor.start("broker")
+        _await_broker(supervisor, tail, settings)
+    others = [name for name in missing if name != "broker"]
+    if others:
+        topics.run(commands.Topics(), settings)
+    for name in others:
+        say(f"Starting {name}; its log is {supervisor.log(name)}")
+        supervisor.start(name)
+
+
+def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:
+    deadline = time.monotonic() + BROKER_READY_SECONDS
+    while not kafka_admin.answers(settings.bootstrap_servers):
+        service = supervisor.services()["broker"]
+        if not service.is_alive:
+            raise ended_by_itself(service, tail)
+        if time.monotonic() > deadline:
+            raise StackError(
+                f"The broker does not answer after {BROKER_READY_SECONDS:.0f} s. Its log is {service.log}."
+            )
+        time.sleep(0.1)
+
+
+def _stop_orphan(service: Service, settings: Settings) -> None:
+    assert service.pid is not None
+    _end(service.pid, signal.SIGTERM)
+    if not _wait(lambda: not services(settings)[service.name].is_alive, ORPHAN_STOP_SECONDS):
+        with suppress(ProcessLookupError):
+            os.killpg(
+                service.pid, signal.SIGKILL
+            )  # each service leads a group of its own, a JVM that it started included
+
+
+def _end(pid: int, with_signal: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, with_signal)
+
+
+def _wait(is_done: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

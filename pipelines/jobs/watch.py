@@ -1,0 +1,71 @@
+"""What happens in a running stack, for those who show it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from pipelines.errors import StackError
+from pipelines.io.log_tail import LogTail
+from pipelines.io.supervisor import Service, Supervisor
+from pipelines.settings import Settings
+
+POLL_SECONDS = 0.25
+KILLED = -1
+"""The exit code that supervisord gives a process which a signal ended."""
+
+
+@dataclass(frozen=True)
+class StateChange:
+    """A service came to another state."""
+
+    service: Service
+
+
+@dataclass(frozen=True)
+class LogLine:
+    """A line that the stream wrote: one JSON object per micro-batch, now and then a warning."""
+
+    text: str
+
+
+class Watch:
+    """What happens in a running stack: each round of the iteration gives what is new, often nothing.
+
+    Raises `StackError` when a service ends with an error, or its supervisor dies. The iteration ends when no service is
+    left: they all ended by themselves, or somebody stopped the stack.
+    """
+
+    def __init__(self, settings: Settings, watched: Sequence[str]) -> None:
+        self._supervisor = Supervisor(settings)
+        self._watched = watched
+        self._tails = {name: LogTail(self._supervisor.log(name)) for name in watched}
+        self._seen: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[list[StateChange | LogLine]]:
+        while True:
+            found = [service for name, service in self._supervisor.services().items() if name in self._watched]
+            yield [*self._log_lines(), *self._state_changes(found)]
+            for service in found:
+                if service.has_failed:
+                    raise ended_by_itself(service, self._tails[service.name])
+                if service.state == "ORPHANED":
+                    raise StackError(f"The supervisor died; its log is {self._supervisor.log('supervisor')}.")
+            if not any(service.is_alive for service in found):
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _log_lines(self) -> Iterator[LogLine]:
+        if "stream" in self._watched:
+            yield from (LogLine(line) for line in self._tails["stream"].lines())
+
+    def _state_changes(self, found: Sequence[Service]) -> Iterator[StateChange]:
+        for service in found:
+            if self._seen.get(service.name) != service.state:
+                self._seen[service.name] = service.state
+                yield StateChange(service)
+
+
+def ended_by_itself(service: Service, tail: LogTail) -> StackError:
+    """The error that tells of a service which nobody stopped, with its own last words."""
+    how = "was killed" if service.exit_code == KILLED else f"ended with exit code {service.exit_code}"
+    return StackError(f"{service.name} {how}: {tail.last_error()} (log: {service.log})")

@@ -1,0 +1,96 @@
+"""An Arrow table as people and programs read it: a drawn table, CSV, or a JSON array of objects.
+
+Timestamps are ISO 8601 in UTC with microseconds and a Z. A null is an empty field in CSV and `null` in JSON. Bytes are
+their UTF-8 text, with `\\xNN` where they are none (SQL's `hex()` gives them unambiguously). Lists and structs are JSON
+inside CSV and drawn tables.
+"""
+
+import csv
+import json
+import math
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Literal, TextIO
+
+import pyarrow as pa
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+Form = Literal["table", "csv", "json"]
+
+ROWS_AT_ONCE = 10_000
+UNLIMITED_WIDTH = 100_000
+
+
+def write_table(table: pa.Table, out: TextIO, form: Form = "table") -> None:
+    """Writes all rows; CSV and JSON as they come, so that a large result needs little memory."""
+    if form == "csv":
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows([cell_text(value) for value in row] for row in _rows(table))
+    elif form == "json":
+        out.write("[")
+        for number, row in enumerate(_rows(table)):
+            record = {name: as_json(value) for name, value in zip(table.column_names, row, strict=True)}
+            out.write((",\n" if number else "\n") + json.dumps(record, ensure_ascii=False))
+        out.write("\n]\n" if table.num_rows else "]\n")
+    else:
+        _draw(table, out)
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON can carry it. A number that JSON lacks (NaN, infinity) becomes its name."""
+    match value:
+        case datetime():
+            return iso_utc(value)
+        case date() | time():
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return int(value) if value == value.to_integral_value() else float(value)
+        case bytes():
+            return value.decode("utf-8", "backslashreplace")
+        case float() if not math.isfinite(value):
+            return str(value)
+        case dict():
+            return {str(key): as_json(item) for key, item in value.items()}
+        case list() | tuple():
+            return [as_json(item) for item in value]
+        case _:
+            return value
+
+
+def iso_utc(moment: datetime) -> str:
+    """`2026-01-01T00:00:00.000000Z`; a time without a zone is UTC already."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def cell_text(value: Any) -> str:
+    """A value as text; a null is empty."""
+    plain = as_json(value)
+    if plain is None:
+        return ""
+    return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
+
+
+def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Rows as tuples, so that two columns may have one name."""
+    for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def _draw(table: pa.Table, out: TextIO) -> None:
+    """On a terminal in its width, long values folded; elsewhere as wide as the rows are."""
+    console = Console(file=out, width=None if out.isatty() else UNLIMITED_WIDTH, highlight=False)
+    drawn = Table()
+    for name, kind in zip(table.column_names, table.schema.types, strict=True):
+        is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+        drawn.add_column(Text(name), justify="right" if is_number else "left", overflow="fold")
+    for row in _rows(table):
+        drawn.add_row(*(Text(cell_text(value)) for value in row))
+    console.print(drawn)
+    console.print(f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}")

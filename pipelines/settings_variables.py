@@ -1,0 +1,81 @@
+"""Settings as PTS_ variables: where each value comes from, how to hand them to a process, and variables that set nothing."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from pydantic import BaseModel
+
+from pipelines.settings import Settings
+
+
+@dataclass(frozen=True)
+class SettingLine:
+    """A setting as `pts settings` shows it. `source` is `environment` or `default`."""
+
+    variable: str
+    value: Any
+    source: str
+    description: str
+
+
+def setting_lines(settings: Settings, environ: Mapping[str, str]) -> list[SettingLine]:
+    """Every setting, in the order of their declaration."""
+    given = {name.upper() for name in environ}
+    return [
+        SettingLine(
+            variable,
+            getattr(owner, field),
+            "environment" if _is_given(variable, given) else "default",
+            type(owner).model_fields[field].description or "",
+        )
+        for variable, owner, field in _walk(settings, "PTS_")
+    ]
+
+
+def as_variables(settings: Settings) -> dict[str, str]:
+    """The variables from which another process, in whatever folder, reads these same settings."""
+    values = {variable: getattr(owner, field) for variable, owner, field in _walk(settings, "PTS_")}
+    values |= {"PTS_HOME": settings.home.resolve(), "PTS_LAKE": settings.lake_root}
+    return {
+        variable: json.dumps(value) if isinstance(value, dict) else str(value)
+        for variable, value in values.items()
+        if value is not None
+    }
+
+
+def misspelt(environ: Mapping[str, str]) -> dict[str, str | None]:
+    """PTS_ variables that are no setting, each with the setting that was probably meant."""
+    known = {variable for variable, _, _ in _walk(Settings.model_construct(), "PTS_")}
+    groups = {
+        variable.rpartition("__")[0] for variable in known if "__" in variable
+    }  # a group may be given as one JSON object
+    strangers = [
+        name
+        for name in environ
+        if name.upper().startswith("PTS_") and name.upper() not in known | groups and not _is_inside(name.upper())
+    ]
+    return {
+        name: next(iter(get_close_matches(name.upper(), known, n=1, cutoff=0.75)), None) for name in sorted(strangers)
+    }
+
+
+def _walk(owner: BaseModel, prefix: str) -> Iterator[tuple[str, BaseModel, str]]:
+    for name in type(owner).model_fields:
+        value = getattr(owner, name)
+        if isinstance(value, BaseModel):
+            yield from _walk(value, f"{prefix}{name.upper()}__")
+        else:
+            yield f"{prefix}{name.upper()}", owner, name
+
+
+def _is_given(variable: str, given: set[str]) -> bool:
+    group = variable.rpartition("__")[0]
+    return variable in given or group in given or any(name.startswith(f"{variable}__") for name in given)
+
+
+def _is_inside(variable: str) -> bool:
+    """Single Spark properties may be given as variables of their own."""
+    return variable.startswith("PTS_SPARK__CONF__")

@@ -1,0 +1,148 @@
+"""The stack with a real broker."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka.admin import AdminClient
+
+from pipelines import commands
+from pipelines.contracts.topics import TOPICS
+from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
+from pipelines.io import kafka_admin
+from pipelines.io.pid_lock import holder
+from pipelines.jobs import stack, topics
+from pipelines.settings import Broker, Kafka, Settings
+from pipelines.settings_variables import as_variables
+
+pytestmark = pytest.mark.integration
+
+PTS = [sys.executable, "-m", "pipelines.cli"]
+
+
+def pts(settings: Settings, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | as_variables(settings)
+    return subprocess.run([*PTS, *arguments], env=environment, capture_output=True, text=True, timeout=120, check=False)
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def gone(pid: int) -> bool:
+    return not Path(f"/proc/{pid}").exists() or "zombie" in Path(f"/proc/{pid}/status").read_text()
+
+
+def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: Settings) -> None:
+    started = pts(stack_settings, "up", "broker", "--detach")
+    assert started.returncode == 0, started.stderr
+    told = json.loads(pts(stack_settings, "status", "--json").stdout)
+    assert told["bootstrap_servers"] == stack_settings.bootstrap_servers
+    assert told["services"]["broker"]["state"] == "RUNNING"
+    assert kafka_admin.answers(stack_settings.bootstrap_servers)
+
+    again = pts(stack_settings, "up", "broker")
+    assert (again.returncode, again.stderr.count("\n")) == (StackError.exit_code, 1)
+    assert "already runs" in again.stderr
+
+    assert pts(stack_settings, "down").returncode == 0
+    assert gone(told["services"]["broker"]["pid"])
+    assert "Nothing is running" in pts(stack_settings, "down").stdout
+
+
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_settings: Settings) -> None:
+    environment = os.environ | as_variables(stack_settings)
+    process = subprocess.Popen([*PTS, "up", "broker"], env=environment, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "broker: RUNNING" in line:
+            break
+    pids = [stack.services(stack_settings)["broker"].pid, holder(stack_settings.home / "run" / "supervisor.pid")]
+
+    process.send_signal(ending)
+
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert all(pid and gone(pid) for pid in pids)
+
+
+def test_foreground_stack_says_why_a_service_died_and_stops_the_rest(stack_settings: Settings) -> None:
+    with (
+        pytest.raises(StackError, match="broker was killed"),
+        stack.running(["broker"], stack_settings, silent) as watch,
+    ):
+        pid = stack.services(stack_settings)["broker"].pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        for _ in watch:
+            pass
+    assert not stack.is_running(stack_settings)
+
+
+def test_broker_that_survives_its_supervisor_is_stopped_by_down(stack_settings: Settings) -> None:
+    stack.start(["broker"], stack_settings, silent)
+    supervisor = holder(stack_settings.home / "run" / "supervisor.pid")
+    assert supervisor
+    os.kill(supervisor, signal.SIGKILL)
+    while holder(stack_settings.home / "run" / "supervisor.pid"):
+        time.sleep(0.05)
+
+    orphan = stack.services(stack_settings)["broker"]
+    assert orphan.state == "ORPHANED"
+    with pytest.raises(StackError, match="pts down"):
+        stack.start(["broker"], stack_settings, silent)
+    assert stack.stop(stack_settings, silent)
+
+    assert orphan.pid
+    assert gone(orphan.pid)
+    stack.start(["broker"], stack_settings, silent)
+    assert stack.services(stack_settings)["broker"].state == "RUNNING"
+
+
+def test_port_of_another_broker_is_refused(broker: str, tmp_path: Path) -> None:
+    port = int(broker.rpartition(":")[2])
+
+    with pytest.raises(BrokerUnavailable, match="PTS_BROKER__PORT"):
+        stack.start(["broker"], Settings(home=tmp_path, broker=Broker(port=port)), silent)
+
+
+def test_topics_are_created_once_and_a_different_one_is_refused_with_its_difference(stack_settings: Settings) -> None:
+    stack.start(["broker"], stack_settings, silent)
+    servers = stack_settings.bootstrap_servers
+    with pytest.raises(TopicMismatch, match="no topic ship-events, ship-routes, package-reports"):
+        topics.check_topics(stack_settings)
+
+    with ThreadPoolExecutor() as pool:
+        created = list(pool.map(lambda _: topics.run(commands.Topics(), stack_settings), range(2)))
+
+    assert {name for names in created for name in names} == {topic.name for topic in TOPICS}
+    assert topics.run(commands.Topics(), stack_settings) == ()
+    topics.check_topics(stack_settings)
+    assert kafka_admin.end_offsets(servers, ["ship-events"]) == {"ship-events": dict.fromkeys(range(4), 0)}
+
+    three = stack_settings.model_copy(update={"kafka": Kafka(partitions=3)})
+    with pytest.raises(TopicMismatch, match="ship-events has 4 partitions, PTS_KAFKA__PARTITIONS says 3"):
+        topics.run(commands.Topics(), three)
+
+    for deleted in AdminClient({"bootstrap.servers": servers}).delete_topics(["ship-routes"]).values():
+        deleted.result()
+    _set_config(servers, "ship-events", "retention.ms", "1000")
+    with pytest.raises(TopicMismatch, match="retention.ms=1000 where the contract says -1: set retention.ms=-1"):
+        topics.run(commands.Topics(), stack_settings)
+    assert "ship-routes" not in kafka_admin.topic_states(servers, ["ship-routes"])
+
+
+def _set_config(servers: str, topic: str, name: str, value: str) -> None:
+    from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource
+
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    for altered in AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource]).values():
+        altered.result()

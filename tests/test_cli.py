@@ -1,0 +1,131 @@
+"""What a person and a program see of `pts`: exit codes, one sentence for a known failure, no engine where none is needed."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pipelines import cli, errors
+
+
+def pts(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", *arguments],
+        env=inherited | {"PTS_HOME": str(home)} | environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("sql", "--help"), ("status",), ("settings",), ("sql", "SELECT 1")])
+def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    found = pts(*arguments, home=tmp_path, PYTHONPROFILEIMPORTTIME="1")
+
+    imported = {
+        line.rpartition("|")[2].strip() for line in found.stderr.splitlines() if line.startswith("import time:")
+    }
+    assert "pipelines.cli" in imported or "typer" in imported
+    assert "pyspark" not in imported
+
+
+def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None:
+    found = pts("report", "0", home=tmp_path)
+
+    assert found.returncode == errors.InvalidInput.exit_code
+    assert found.stderr == "pts: tracking_number: Input should be greater than 0.\n"
+
+
+def test_unreachable_broker_is_one_sentence(tmp_path: Path) -> None:
+    found = pts("topics", home=tmp_path, PTS_KAFKA__BOOTSTRAP_SERVERS="127.0.0.1:1")
+
+    assert found.returncode == errors.BrokerUnavailable.exit_code
+    assert found.stderr.startswith("pts: No Kafka broker answers at 127.0.0.1:1.")
+    assert found.stderr.count("\n") == 1
+
+
+def test_value_that_does_not_fit_names_its_variable(tmp_path: Path) -> None:
+    found = pts("status", home=tmp_path, PTS_BROKER__PORT="many")
+
+    assert found.returncode == errors.InvalidInput.exit_code
+    assert "PTS_BROKER__PORT" in found.stderr
+    assert "Traceback" not in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("variable", "meant"),
+    [("PTS_KAFKA__BOOTSTRAP_SERVER", "PTS_KAFKA__BOOTSTRAP_SERVERS"), ("PTS_HOMES", "PTS_HOME")],
+)
+def test_misspelt_variable_is_named_with_the_one_that_was_meant(variable: str, meant: str, tmp_path: Path) -> None:
+    found = pts("settings", home=tmp_path, **{variable: "x"})
+
+    assert f"{variable} is no setting; {meant} is" in found.stderr
+
+
+@pytest.mark.parametrize("variable", ["PTS_SPARK__CONF", "PTS_SPARK"])
+def test_variable_that_sets_a_whole_group_is_no_misspelling(variable: str, tmp_path: Path) -> None:
+    assert pts("settings", home=tmp_path, **{variable: "{}"}).stderr == ""
+
+
+def test_settings_say_where_each_value_came_from(tmp_path: Path) -> None:
+    lines = json.loads(pts("settings", "--json", home=tmp_path, PTS_BROKER='{"port": 1234}').stdout)
+
+    found = {line["name"]: (line["value"], line["source"]) for line in lines}
+    assert found["PTS_HOME"] == (str(tmp_path), "environment")
+    assert found["PTS_BROKER__PORT"] == (1234, "environment")
+    assert found["PTS_KAFKA__PARTITIONS"] == (4, "default")
+    assert all(line["description"] for line in lines)
+
+
+def test_status_of_a_home_where_nothing_ever_ran_is_stopped(tmp_path: Path) -> None:
+    found = json.loads(pts("status", "--json", home=tmp_path, PTS_BROKER__PORT="1234").stdout)
+
+    assert found["bootstrap_servers"] == "127.0.0.1:1234"
+    assert found["lake"] == str(tmp_path / "lake")
+    assert {name: service["state"] for name, service in found["services"].items()} == {
+        "broker": "STOPPED",
+        "stream": "STOPPED",
+        "simulate": "STOPPED",
+    }
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("5m", 300), ("1h", 3600), ("90", 90), ("0.5s", 0.5)])
+def test_duration_is_read_with_its_unit(text: str, seconds: float) -> None:
+    assert cli._seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "s", "3x", "-1s", "1h30m"])
+def test_duration_that_is_none_is_refused(text: str) -> None:
+    with pytest.raises(errors.InvalidInput, match="no duration"):
+        cli._seconds(text)
+
+
+def _failing_main(monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:
+    def fail(**_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(cli, "app", fail)
+    cli.main()
+
+
+def test_ctrl_c_exits_130_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        _failing_main(monkeypatch, KeyboardInterrupt())
+    assert stopped.value.code == 130
+
+
+def test_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ZeroDivisionError):
+        _failing_main(monkeypatch, ZeroDivisionError())
+
+
+def test_reader_that_closes_the_pipe_is_no_error_worth_a_word(tmp_path: Path) -> None:
+    command = f"{sys.executable} -m pipelines.cli settings | true"
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=False)
+
+    assert found.stderr == ""

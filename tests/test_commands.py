@@ -1,0 +1,85 @@
+"""The arguments that a command gives for itself parse back to the same command."""
+
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from types import ModuleType
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+from typer.testing import CliRunner
+
+from pipelines import cli, commands
+
+COMMANDS = [
+    commands.Stream(),
+    commands.Stream(drain=True),
+    commands.Simulate(),
+    commands.Simulate(seed=7, packages=10, rate=0, count=500),
+    commands.Simulate(rate=0.5, duration_seconds=90.25, start=datetime(2025, 3, 4, 5, 6, 7, 8, tzinfo=UTC)),
+    commands.Topics(),
+    commands.Sql(query="SELECT 'a b', \"c\" FROM t -- note"),
+    commands.Sql(query="-- note\nSELECT 1", engine="spark"),
+    commands.Report(tracking_number=42),
+    commands.Broker(),
+]
+
+
+class Heard(Exception):
+    """Stops a command where its job would begin."""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=repr)
+def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Any] = []
+
+    def job(parameters: Any, _settings: object) -> Any:
+        heard.append(parameters)
+        raise Heard
+
+    for name in ("stream", "simulate", "topics", "broker"):
+        _replace(monkeypatch, name, run=job)
+    _replace(monkeypatch, "sql", query=job)
+    _replace(monkeypatch, "report", package_report=job)
+
+    result = CliRunner().invoke(cli.app, command.argv())
+
+    assert isinstance(result.exception, Heard), result.output
+    assert heard in ([command], [getattr(command, "tracking_number", None)])
+
+
+def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> None:
+    module = ModuleType(f"pipelines.jobs.{job}")
+    module.__dict__.update(functions)
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(sys.modules["pipelines.jobs"], job, module, raising=False)
+
+
+def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant() -> None:
+    bare = commands.Simulate.model_validate({"start": "2026-01-01T12:00:00"})
+    offset = commands.Simulate(start=datetime(2026, 1, 1, 14, tzinfo=timezone(timedelta(hours=2))))
+
+    assert bare.start == offset.start == datetime(2026, 1, 1, 12, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [
+        (commands.Simulate, {"duration_seconds": 1, "count": 1}),
+        (commands.Simulate, {"rate": -1}),
+        (commands.Simulate, {"rate": float("inf")}),
+        (commands.Simulate, {"packages": 0}),
+        (commands.Simulate, {"start": "yesterday"}),
+        (commands.Report, {"tracking_number": 0}),
+        (commands.Sql, {"query": ""}),
+        (commands.Stream, {"drian": True}),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(kind: type[commands.Command], parameters: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        kind(**parameters)
+
+
+def test_a_command_cannot_be_changed_after_it_was_checked() -> None:
+    with pytest.raises(ValidationError):
+        commands.Report(tracking_number=1).tracking_number = 0  # type: ignore[misc]
