@@ -1,4 +1,4 @@
-"""Settings as PTS_ variables: where each value comes from, how to hand them to a process, and variables that set nothing."""
+"""Settings as PTS_ variables: where each value comes from, how to hand them on, and misspelt ones."""
 
 import json
 from collections.abc import Iterator, Mapping

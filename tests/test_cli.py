@@ -1,4 +1,4 @@
-"""What a person and a program see of `pts`: exit codes, one sentence for a known failure, no engine where none is needed."""
+"""What a person and a program see of `pts`: exit codes, one sentence for a known failure, no needless engine."""
 
 import json
 import os

@@ -25,7 +25,7 @@ COMMANDS = [
 ]
 
 
-class Heard(Exception):
+class Heard(Exception):  # noqa: N818 - nothing went wrong
     """Stops a command where its job would begin."""
 
 

@@ -25,7 +25,7 @@ def holder(pid_file: Path) -> int | None:
     """The pid of the living process that holds the file; None when there is none, whatever the file says."""
     try:
         handle = os.open(pid_file, os.O_RDONLY)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)

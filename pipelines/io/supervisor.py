@@ -168,7 +168,7 @@ class Supervisor:
         }
 
     def _environment(self) -> dict[str, str]:
-        """What the configuration file asks for, and the settings for the services, which read no other PTS_ variable."""
+        """What the configuration file asks for, and the settings: the services read no other PTS_ variable."""
         pts = [sys.executable, "-P", "-m", "pipelines.cli"]
         services = {
             f"STACK_{name.upper()}": join(guarded(self._run / f"{name}.pid", [*pts, *command.argv()]))

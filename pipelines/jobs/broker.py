@@ -107,7 +107,8 @@ def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ())
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
         "-XX:+ExitOnOutOfMemoryError",
-        "--sun-misc-unsafe-memory-access=allow",  # Kafka's index files use it; Java 25 would warn each time
+        "--sun-misc-unsafe-memory-access=allow",  # as Kafka's index files and codecs need; Java 25 warns without
+        "--enable-native-access=ALL-UNNAMED",
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={(CONFIGURATION / 'log4j2.properties').as_uri()}",
         "-cp",

@@ -1,6 +1,7 @@
 """`pts demo`: the whole stack with a seeded feed, and a live view of what it does to the tables."""
 
 import time
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -9,7 +10,7 @@ from rich.live import Live
 
 from pipelines import commands
 from pipelines.demo_view import DemoView
-from pipelines.errors import NotFound
+from pipelines.errors import PtsError
 from pipelines.jobs import sql, stack
 from pipelines.jobs.watch import LogLine, StateChange, Watch
 from pipelines.settings import Settings
@@ -35,20 +36,22 @@ def run(settings: Settings, console: Console) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
     view = DemoView()
-    try:
-        with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
-            if console.is_terminal:
-                with Live(console=console, get_renderable=view.render, refresh_per_second=2):
-                    _follow(watch, view, settings)
-            else:
-                _follow(watch, view, settings, say)
-    finally:
-        say(f"The lake is {settings.lake_root}. Ask it, for example:")
-        say('  .venv/bin/pts sql "SELECT status_code, count(*) FROM gold.remaining_stops GROUP BY 1 ORDER BY 2 DESC"')
+    with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
+        rounds = _rounds(watch, view, settings)
+        if console.is_terminal:
+            with Live(console=console, auto_refresh=False) as live:
+                for _ in rounds:
+                    live.update(view.render(), refresh=True)
+        else:
+            for has_asked in rounds:
+                for line in view.lines() if has_asked else ():
+                    say(line)
+    say(f"The lake is {settings.lake_root}. Ask it, for example:")
+    say('  .venv/bin/pts sql "SELECT status_code, count(*) FROM gold.remaining_stops GROUP BY 1 ORDER BY 2 DESC"')
 
 
-def _follow(watch: Watch, view: DemoView, settings: Settings, say: stack.Say | None = None) -> None:
-    """Takes in what happens, and asks the tables every few seconds; `say` gets each new picture as lines."""
+def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
+    """Takes in what happens, round after round; gives whether the tables were asked in this one."""
     asked_at = 0.0
     for events in watch:
         for event in events:
@@ -57,13 +60,12 @@ def _follow(watch: Watch, view: DemoView, settings: Settings, say: stack.Say | N
                     view.take_line(text)
                 case StateChange(service):
                     view.take_state(service)
-        if time.monotonic() - asked_at >= REFRESH_SECONDS:
-            with suppress(NotFound):
+        is_due = time.monotonic() - asked_at >= REFRESH_SECONDS
+        if is_due:
+            with suppress(PtsError):  # a table may be in the making; what is really wrong, the job says itself
                 _ask(view, settings)
             asked_at = time.monotonic()
-            if say:
-                for line in view.lines():
-                    say(line)
+        yield is_due
 
 
 def _ask(view: DemoView, settings: Settings) -> None:

@@ -10,7 +10,6 @@ from confluent_kafka.admin import AdminClient
 
 from pipelines.commands import Simulate, Topics
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.errors import InvalidInput
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.jobs import simulate
 from pipelines.jobs.topics import run as create_missing_topics
@@ -78,8 +77,3 @@ def test_all_records_with_one_key_are_in_one_partition_number_of_both_topics(top
         for record in records:
             partitions[record.key].add(partition)
     assert {len(numbers) for numbers in partitions.values()} == {1}
-
-
-def test_timestamps_in_the_future_are_refused_with_the_way_out(topics: str) -> None:
-    with pytest.raises(InvalidInput, match="begin at an earlier time"):
-        simulated(topics, start=datetime(2200, 1, 1, tzinfo=UTC), count=100)

@@ -74,15 +74,8 @@ def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_s
 
 
 def test_foreground_stack_says_why_a_service_died_and_stops_the_rest(stack_settings: Settings) -> None:
-    with (
-        pytest.raises(StackError, match="broker was killed"),
-        stack.running(["broker"], stack_settings, silent) as watch,
-    ):
-        pid = stack.services(stack_settings)["broker"].pid
-        assert pid
-        os.kill(pid, signal.SIGKILL)
-        for _ in watch:
-            pass
+    with pytest.raises(StackError, match="broker was killed"):
+        _run_and_kill_the_broker(stack_settings)
     assert not stack.is_running(stack_settings)
 
 
@@ -131,12 +124,26 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     with pytest.raises(TopicMismatch, match="ship-events has 4 partitions, PTS_KAFKA__PARTITIONS says 3"):
         topics.run(commands.Topics(), three)
 
-    for deleted in AdminClient({"bootstrap.servers": servers}).delete_topics(["ship-routes"]).values():
-        deleted.result()
+    _delete(servers, "ship-routes")
     _set_config(servers, "ship-events", "retention.ms", "1000")
-    with pytest.raises(TopicMismatch, match="retention.ms=1000 where the contract says -1: set retention.ms=-1"):
+    with pytest.raises(TopicMismatch, match=r"retention\.ms=1000 where the contract says -1: set retention\.ms=-1"):
         topics.run(commands.Topics(), stack_settings)
     assert "ship-routes" not in kafka_admin.topic_states(servers, ["ship-routes"])
+
+
+def _run_and_kill_the_broker(settings: Settings) -> None:
+    with stack.running(["broker"], settings, silent) as watch:
+        pid = stack.services(settings)["broker"].pid
+        assert pid
+        os.kill(pid, signal.SIGKILL)
+        for _ in watch:
+            pass
+
+
+def _delete(servers: str, topic: str) -> None:
+    client = AdminClient({"bootstrap.servers": servers})
+    for deleted in client.delete_topics([topic]).values():
+        deleted.result()
 
 
 def _set_config(servers: str, topic: str, name: str, value: str) -> None:
@@ -144,5 +151,6 @@ def _set_config(servers: str, topic: str, name: str, value: str) -> None:
 
     entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
-    for altered in AdminClient({"bootstrap.servers": servers}).incremental_alter_configs([resource]).values():
+    client = AdminClient({"bootstrap.servers": servers})
+    for altered in client.incremental_alter_configs([resource]).values():
         altered.result()

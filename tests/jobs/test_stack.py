@@ -74,7 +74,7 @@ def test_home_that_cannot_be_written_is_a_sentence(free_ports: tuple[int, int], 
         home=tmp_path / "file" / "home", broker=Broker(port=free_ports[0], controller_port=free_ports[1])
     )
 
-    with pytest.raises(StackError, match="PTS_HOME .* cannot be written"):
+    with pytest.raises(StackError, match=r"PTS_HOME .* cannot be written"):
         stack.start(["broker"], settings, print)
 
 

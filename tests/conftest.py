@@ -1,0 +1,28 @@
+"""What all tests share: one Spark session, and marks that follow from what a test needs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.session import open_session
+from pipelines.settings import Settings, Spark
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """A test is `integration` by its folder and `spark` by its fixture."""
+    for item in items:
+        if "integration" in Path(item.path).parts:
+            item.add_marker(pytest.mark.integration)
+        elif "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The product's own session, on two cores."""
+    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=1024))
+    session = open_session(settings, "tests")
+    yield session
+    session.stop()

@@ -1,0 +1,40 @@
+"""The producer against a real broker: what the broker refuses is never lost in silence."""
+
+from collections import deque
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+
+from pipelines.errors import InvalidInput
+from pipelines.io.log_producer import LogProducer
+
+pytestmark = pytest.mark.integration
+
+TOPIC = "takes-no-future"
+FUTURE_MS = int(datetime(2200, 1, 1, tzinfo=UTC).timestamp() * 1000)
+
+
+@pytest.fixture
+def strict_broker(broker: str) -> Iterator[str]:
+    """A broker with a topic that refuses timestamps more than an hour ahead, as Kafka does unless told otherwise."""
+    client = AdminClient({"bootstrap.servers": broker})
+    topic = NewTopic(TOPIC, 1, 1, config={"message.timestamp.after.max.ms": "3600000"})
+    client.create_topics([topic])[TOPIC].result()
+    yield broker
+    client.delete_topics([TOPIC])[TOPIC].result()
+
+
+def test_a_refused_record_fails_the_flush_with_the_way_out(strict_broker: str) -> None:
+    producer = LogProducer(strict_broker)
+    producer.append([(TOPIC, b"1", b"good", 0), (TOPIC, b"1", b"bad", FUTURE_MS)])
+    with pytest.raises(InvalidInput, match="begin at an earlier time"):
+        producer.flush()
+
+
+def test_a_record_refused_earlier_fails_a_later_append(strict_broker: str) -> None:
+    producer = LogProducer(strict_broker)
+    batches = ([(TOPIC, b"1", b"bad", FUTURE_MS)] for _ in range(1_000_000))
+    with pytest.raises(InvalidInput, match="begin at an earlier time"):
+        deque(map(producer.append, batches), maxlen=0)

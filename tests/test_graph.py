@@ -1,0 +1,61 @@
+"""The pipeline as data: every flow ends in its table, whatever it is given."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.graph import FLOWS, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
+from pipelines.tables import OPS_BATCHES, TABLES
+from pipelines.transforms.judge import judged
+from tests.frames import record_frame, table_frame
+
+
+def empty(spark: SparkSession, read: Read) -> DataFrame | datetime:
+    """What a flow reads when there is nothing."""
+    match read:
+        case Log():
+            return record_frame(spark, [])
+        case Judged(topic, _):
+            return judged(record_frame(spark, []), topic, "csv")
+        case StartedAt():
+            return datetime(2026, 3, 1, tzinfo=UTC)
+        case New(table) | Comparable(table) | Current(table):
+            return table_frame(spark, table)
+
+
+def shape(frame: DataFrame) -> list[tuple[str, str]]:
+    return [(field.name, field.dataType.simpleString()) for field in frame.schema]
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)
+def test_flow_over_empty_frames_has_the_columns_of_its_table(spark: SparkSession, flow: Flow) -> None:
+    rows = flow.by(*(empty(spark, read) for read in flow.reads))
+    assert shape(rows) == shape(table_frame(spark, flow.into))
+    assert rows.count() == 0
+
+
+@pytest.mark.parametrize("flow", [flow for flow in FLOWS if flow.publishes], ids=lambda flow: flow.name)
+def test_published_messages_have_a_key_and_a_value(spark: SparkSession, flow: Flow) -> None:
+    publication: Any = flow.publishes
+    assert shape(publication.by(table_frame(spark, flow.into))) == [("key", "string"), ("value", "string")]
+
+
+def test_every_table_but_the_ledger_has_a_flow() -> None:
+    assert {flow.into.name for flow in FLOWS} == {table.name for table in TABLES} - {OPS_BATCHES.name}
+
+
+def test_flow_names_are_distinct() -> None:
+    assert len({flow.name for flow in FLOWS}) == len(FLOWS)
+
+
+def test_a_flow_reads_only_what_flows_above_it_have_written() -> None:
+    written: set[str] = set()
+    for flow in FLOWS:
+        for read in flow.reads:
+            if isinstance(read, New):
+                assert read.table.name in written
+            if isinstance(read, Judged):
+                assert read.bronze.name in written
+        written.add(flow.into.name)

@@ -1,0 +1,75 @@
+"""The verdicts on the example messages of the contract."""
+
+from datetime import timedelta
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.contracts.examples import ACCEPTED, load_examples
+from pipelines.contracts.rules import FUTURE_TOLERANCE
+from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, Topic
+from pipelines.transforms.judge import detail, judged
+from tests.frames import record_frame
+from tests.oracle.json_object import MAX_JSON_DEPTH
+from tests.oracle.makers import scan
+from tests.oracle.records import LogRecord
+
+
+@pytest.mark.parametrize("wire_format", ["csv", "json"])
+@pytest.mark.parametrize("topic", INPUT_TOPICS, ids=lambda topic: topic.name)
+def test_examples_get_their_verdicts(spark: SparkSession, topic: Topic, wire_format: str) -> None:
+    examples = load_examples(topic.name, wire_format)
+    records = record_frame(
+        spark,
+        [
+            LogRecord(topic.name, 0, number, example.timestamp_ms, example.key, example.value)
+            for number, example in enumerate(examples)
+        ],
+    )
+    verdicts_of = judged(records, topic, wire_format).select("kafka_offset", "reason", detail(topic).alias("detail"))
+    rows = verdicts_of.orderBy("kafka_offset").collect()
+    verdicts = {example.name: row["reason"] or ACCEPTED for example, row in zip(examples, rows, strict=True)}
+    assert verdicts == {example.name: example.verdict for example in examples}
+    assert [row["kafka_offset"] for row in rows if row["reason"] and not row["detail"]] == []
+
+
+def test_time_to_the_microsecond_and_in_any_offset_is_utc(spark: SparkSession) -> None:
+    record = scan(clock="10:00", offset=0)
+    texts = ["2026-03-01T10:00:00.123456789", "2026-03-01 12:30:00.123456+02:30", "2026-03-01T00:00:00.123456-10:00"]
+    assert record.value is not None
+    values = [record.value.replace(b"2026-03-01T10:00:00", text.encode()) for text in texts]
+    records = [LogRecord("ship-events", 0, n, record.timestamp_ms, record.key, value) for n, value in enumerate(values)]
+    rows = judged(record_frame(spark, records), SHIP_EVENTS, "csv").select(F.unix_micros("occurred_at")).collect()
+    assert {row[0] for row in rows} == {record.timestamp + 123456}
+
+
+def test_the_tolerance_ends_exactly_where_the_contract_says(spark: SparkSession) -> None:
+    at_the_edge = scan(clock="10:10", logged="10:00", offset=0)
+    beyond = scan(clock="10:10:00.000001", logged="10:00", offset=1)
+    assert timedelta(minutes=10) == FUTURE_TOLERANCE
+    rows = judged(record_frame(spark, [at_the_edge, beyond]), SHIP_EVENTS, "csv").orderBy("kafka_offset").collect()
+    assert [row["reason"] for row in rows] == [None, "from_the_future"]
+
+
+def test_json_may_be_as_deep_as_the_limit_and_no_deeper(spark: SparkSession) -> None:
+    def nested(depth: int) -> bytes:
+        inner = b"[" * (depth - 1) + b"]" * (depth - 1)
+        return (
+            b'{"trackingNumber":42,"occurredAt":"2026-03-01T10:00:00","eventCode":"S","currentStopId":1,"x":' + inner + b"}"
+        )
+
+    moment = scan(offset=0).timestamp_ms
+    records = [
+        LogRecord("ship-events", 0, depth, moment, b"42", nested(depth)) for depth in (MAX_JSON_DEPTH, MAX_JSON_DEPTH + 1)
+    ]
+    rows = judged(record_frame(spark, records), SHIP_EVENTS, "json").orderBy("kafka_offset").collect()
+    assert [row["reason"] for row in rows] == [None, "malformed"]
+
+
+def test_a_field_of_megabytes_is_judged_without_a_stack_overflow(spark: SparkSession) -> None:
+    record = scan(offset=0, description='"' + 'a""b,\n' * 300_000 + '"')
+    row = judged(record_frame(spark, [record]), SHIP_EVENTS, "csv").first()
+    assert row is not None
+    assert row["reason"] is None
+    assert row["status_description"] == 'a"b,\n' * 300_000
