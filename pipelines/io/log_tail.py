@@ -25,7 +25,7 @@ class LogTail:
         return [line.decode("utf-8", "replace").rstrip("\r") for line in complete]
 
     def last_error(self) -> str:
-        """The sentence with which the process ended: its last `pts:` line, else its last error, else its last line."""
+        """What the process said at its end: its `pts:` sentence, else an exception, an error, or whatever came last."""
         if not self._path.exists():
             return "it wrote nothing"
         with self._path.open("rb") as file:
@@ -33,10 +33,7 @@ class LogTail:
             start = self._start if os.fstat(file.fileno()).st_ino == self._inode else 0
             file.seek(max(start, size - ERROR_WINDOW_BYTES))
             lines = [line for line in file.read().decode("utf-8", "replace").splitlines() if line.strip()]
-        for mark in ("pts: ", " FATAL ", " ERROR ", ""):
-            if found := [line for line in lines if mark in line]:
-                return found[-1].strip().removeprefix("pts: ")
-        return "it wrote nothing"
+        return _last_words(lines)
 
     def _read(self) -> bytes:
         """A rotated log is read to its end before the new file is opened."""
@@ -55,3 +52,15 @@ class LogTail:
     def _open(self, position: int) -> None:
         self._file = self._path.open("rb")
         self._file.seek(position)
+
+
+def _last_words(lines: list[str]) -> str:
+    tracebacks = [number for number, line in enumerate(lines) if line.startswith("Traceback (most recent call last)")]
+    after = lines[tracebacks[-1] + 1 :] if tracebacks else []
+    candidates = (
+        [line for line in lines if line.startswith("pts: ") and not line.startswith("pts: warning: ")],
+        [line for line in after if not line[0].isspace()][:1],
+        [line for line in lines if " ERROR " in line or " FATAL " in line],
+        lines,
+    )
+    return next((found[-1].strip().removeprefix("pts: ") for found in candidates if found), "it wrote nothing")

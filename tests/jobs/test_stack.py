@@ -159,3 +159,19 @@ def test_last_error_is_the_sentence_of_this_run(tmp_path: Path) -> None:
         file.write("WARN noise\npts: The lake cannot be written.\nnoise\n")
 
     assert tail.last_error() == "The lake cannot be written."
+
+
+@pytest.mark.parametrize(
+    ("written", "last_words"),
+    [
+        ("pts: The cause.\nlater noise\n", "The cause."),
+        ("T ERROR x\nTraceback (most recent call last):\n  File y\nValueError: z\n\tat Java\nat\n", "ValueError: z"),
+        ("T ERROR log failed\nshut down\n", "T ERROR log failed"),
+        ("pts: warning: PTS_X is no setting.\nKilled\n", "Killed"),
+    ],
+)
+def test_last_words_are_the_most_telling_line(written: str, last_words: str, tmp_path: Path) -> None:
+    tail = LogTail(tmp_path / "stream.log")
+    (tmp_path / "stream.log").write_text(written)
+
+    assert tail.last_error() == last_words

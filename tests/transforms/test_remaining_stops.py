@@ -1,6 +1,11 @@
-"""How many stops remain, whatever the order in which scans and routes arrive."""
+"""How many stops remain, whatever the order in which scans and routes arrive.
+
+Each case is one package's records, cut into up to three batches. All cases are folded in one run, for Spark takes as long over one
+package as over a thousand.
+"""
 
 import random
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -17,105 +22,146 @@ from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
+ROUNDS = 3
+Batches = tuple[list[LogRecord], ...]
 
-def fold(spark: SparkSession, batch: list[LogRecord], current: DataFrame) -> DataFrame:
-    """The reports that a batch changes."""
-    events, routes = ([record for record in batch if record.topic == topic.name] for topic in (SHIP_EVENTS, SHIP_ROUTES))
-    scans = distinct_scans(
-        judged(record_frame(spark, events), SHIP_EVENTS, "csv"), table_frame(spark, SILVER_SHIP_EVENTS)
-    )
-    versions = route_versions(judged(record_frame(spark, routes), SHIP_ROUTES, "csv"))
-    return remaining_stops(scans, versions, current)
-
-
-def folded(spark: SparkSession, *batches: list[LogRecord]) -> dict[int, dict[str, Any]]:
-    """The table after the batches, by package."""
-    table: dict[int, dict[str, Any]] = {}
-    current = table_frame(spark, GOLD_REMAINING_STOPS)
-    for batch in batches:
-        changed = fold(spark, batch, current)
-        table |= {row["tracking_number"]: row for row in plain_rows(changed)}
-        untouched = current.join(changed.select("tracking_number"), "tracking_number", "left_anti").select(*current.columns)
-        current = untouched.unionByName(changed).localCheckpoint()
-    return table
+HOURS_LATE = scan(2, stop=2, clock="10:00", logged="12:30", offset=1)
+TIES = {
+    "occurred_at": (
+        scan(20, stop=1, clock="10:00", offset=9),
+        scan(20, stop=2, clock="10:00:00.000001", logged="10:00", offset=1),
+    ),
+    "kafka_timestamp": (
+        scan(30, stop=1, clock="10:00", logged="10:00", offset=9),
+        scan(30, stop=2, clock="10:00", logged="10:01", offset=1),
+    ),
+    "kafka_partition": (scan(40, stop=1, partition=0, offset=9), scan(40, stop=2, partition=1, offset=1)),
+    "kafka_offset": (scan(50, stop=1, offset=1), scan(50, stop=2, offset=9)),
+}
 
 
-def remaining(spark: SparkSession, *batches: list[LogRecord]) -> int | None:
-    return folded(spark, *batches)[42]["number_of_remaining_stops"]  # type: ignore[no-any-return]
-
-
-def test_report_needs_a_scan_and_a_route(spark: SparkSession) -> None:
-    assert remaining(spark, [route(end=12, offset=0), scan(stop=3, offset=0)]) == 9
-    assert remaining(spark, [scan(stop=3, offset=0)]) is None
-    assert remaining(spark, [route(end=12, offset=0)]) is None
-
-
-def test_scan_may_come_before_its_route(spark: SparkSession) -> None:
-    assert remaining(spark, [scan(stop=3, offset=0)], [route(end=12, offset=0)]) == 9
-
-
-def test_new_route_changes_the_report_without_a_new_scan(spark: SparkSession) -> None:
-    first = [scan(stop=3, offset=0), route(end=12, offset=0)]
-    assert remaining(spark, first, [route(end=8, offset=1, logged="09:30")]) == 5
-
-
-def test_late_scan_does_not_take_the_report_back(spark: SparkSession) -> None:
-    latest = scan(stop=5, clock="12:00", offset=0)
-    late = scan(stop=2, clock="10:00", logged="12:30", offset=1)
-    assert remaining(spark, [route(end=12, offset=0), latest], [late]) == 7
-
-
-def test_late_scan_changes_no_report(spark: SparkSession) -> None:
-    current = fold(spark, [scan(stop=5, clock="12:00", offset=0)], table_frame(spark, GOLD_REMAINING_STOPS)).localCheckpoint()
-    assert fold(spark, [scan(stop=2, clock="10:00", logged="12:30", offset=1)], current).count() == 0
-
-
-def test_withdrawn_route_leaves_none_and_a_later_one_is_in_force_again(spark: SparkSession) -> None:
-    first = [scan(stop=3, offset=0), route(end=12, offset=0), withdrawal(offset=1, logged="09:30")]
-    row = folded(spark, first)[42]
-    assert (row["number_of_remaining_stops"], row["end_stop_id"], row["route_id"]) == (None, None, None)
-    assert row["route_kafka_offset"] == 1
-    assert remaining(spark, first, [route(end=7, offset=2, logged="09:40")]) == 4
-
-
-def test_route_with_an_older_timestamp_is_not_in_force(spark: SparkSession) -> None:
-    assert remaining(spark, [scan(stop=3, offset=0), route(end=12, offset=0, logged="09:30")], [route(end=5, offset=1)]) == 9
-
-
-@pytest.mark.parametrize(
-    ("lesser", "greater"),
-    [
-        (scan(stop=1, clock="10:00", offset=9), scan(stop=2, clock="10:00:00.000001", logged="10:00", offset=1)),
-        (scan(stop=1, clock="10:00", logged="10:00", offset=9), scan(stop=2, clock="10:00", logged="10:01", offset=1)),
-        (scan(stop=1, partition=0, offset=9), scan(stop=2, partition=1, offset=1)),
-        (scan(stop=1, offset=1), scan(stop=2, offset=9)),
-    ],
-    ids=["occurred_at", "kafka_timestamp", "kafka_partition", "kafka_offset"],
-)
-def test_ties_are_broken_by_each_part_of_the_order(spark: SparkSession, lesser: LogRecord, greater: LogRecord) -> None:
-    for batches in ([[lesser, greater]], [[lesser], [greater]], [[greater], [lesser]]):
-        assert folded(spark, *batches)[42]["current_stop_id"] == 2
-
-
-def test_folding_a_batch_again_changes_nothing(spark: SparkSession) -> None:
-    batch = [scan(stop=3, offset=0), route(end=12, offset=0)]
-    current = fold(spark, batch, table_frame(spark, GOLD_REMAINING_STOPS)).localCheckpoint()
-    assert fold(spark, batch, current).count() == 0
-
-
-def test_any_cut_of_a_random_log_gives_the_oracles_table(spark: SparkSession) -> None:
+def random_log(first_package: int) -> list[LogRecord]:
     dice = random.Random(7)
     records: list[LogRecord] = []
-    for offset in range(120):
-        package, clock = dice.randrange(1, 12), f"{dice.randrange(8, 12):02}:{dice.randrange(60):02}"
+    for offset in range(300):
+        package, clock = first_package + dice.randrange(30), f"{dice.randrange(8, 12):02}:{dice.randrange(60):02}"
+        stop, end = dice.randrange(9), dice.randrange(9, 15)
         records.append(
             dice.choice([
-                scan(package, clock, logged="12:00", stop=dice.randrange(9), offset=offset),
-                route(package, dice.randrange(9, 15), offset=offset, logged=clock),
+                scan(package, clock, logged="12:00", stop=stop, offset=offset),
+                route(package, end, offset=offset, logged=clock),
                 withdrawal(package, offset=offset, logged=clock),
             ])
         )  # fmt: skip
-    cuts = sorted(dice.sample(range(1, 120), 3))
-    batches = [records[start:end] for start, end in zip([0, *cuts], [*cuts, 120], strict=True)]
-    expected = expected_tables(records)["gold.remaining_stops"]
-    assert in_order(folded(spark, *batches).values()) == in_order(expected)
+    return records
+
+
+RANDOM = random_log(1000)
+CASES: dict[str, Batches] = {
+    "scan before its route": ([scan(1, stop=3, offset=0)], [route(1, end=12, offset=0)]),
+    "late scan": ([scan(2, stop=5, clock="12:00", offset=0), route(2, end=12, offset=0)], [HOURS_LATE]),
+    "scan alone": ([scan(3, stop=3, offset=0)],),
+    "route alone": ([route(4, end=12, offset=0)],),
+    "new route": ([scan(5, stop=3, offset=0), route(5, end=12, offset=0)], [route(5, end=8, offset=1, logged="09:30")]),
+    "withdrawn": ([scan(6, stop=3, offset=0), route(6, end=12, offset=0)], [withdrawal(6, offset=1, logged="09:30")]),
+    "withdrawn and routed again": (
+        [scan(7, stop=3, offset=0), route(7, end=12, offset=0)],
+        [withdrawal(7, offset=1, logged="09:30")],
+        [route(7, end=7, offset=2, logged="09:40")],
+    ),
+    "older route later": ([scan(8, stop=3, offset=0), route(8, end=12, offset=0, logged="09:30")], [route(8, end=5, offset=1)]),
+    "only withdrawn": ([withdrawal(9, offset=0)],),
+    **{f"{name}, lesser first": ([lesser], [greater]) for name, (lesser, greater) in TIES.items()},
+    "random": (RANDOM[:77], RANDOM[77:150], RANDOM[150:]),
+}
+TOGETHER: dict[str, Batches] = {f"{name}, together": ([lesser, greater],) for name, (lesser, greater) in TIES.items()}
+REVERSED: dict[str, Batches] = {f"{name}, greater first": ([greater], [lesser]) for name, (lesser, greater) in TIES.items()}
+
+
+def fold(spark: SparkSession, batch: Iterable[LogRecord], current: DataFrame) -> DataFrame:
+    """The reports that a batch changes."""
+    events, routes = ([record for record in batch if record.topic == topic.name] for topic in (SHIP_EVENTS, SHIP_ROUTES))
+    nothing = table_frame(spark, SILVER_SHIP_EVENTS)
+    scans = distinct_scans(judged(record_frame(spark, events), SHIP_EVENTS, "csv"), nothing)
+    versions = route_versions(judged(record_frame(spark, routes), SHIP_ROUTES, "csv"))
+    return remaining_stops(scans, versions, current).localCheckpoint()
+
+
+def folded(spark: SparkSession, cases: dict[str, Batches]) -> tuple[list[DataFrame], DataFrame]:
+    """The rows that each round changes, and the table after all rounds."""
+    current, rounds = table_frame(spark, GOLD_REMAINING_STOPS), []
+    for number in range(ROUNDS):
+        batch = [record for batches in cases.values() for record in (batches[number] if number < len(batches) else [])]
+        changed = fold(spark, batch, current)
+        untouched = current.join(changed.select("tracking_number"), "tracking_number", "left_anti").select(*current.columns)
+        current = untouched.unionByName(changed).localCheckpoint()
+        rounds.append(changed)
+    return rounds, current
+
+
+@pytest.fixture(scope="module")
+def rounds(spark: SparkSession) -> tuple[list[DataFrame], DataFrame]:
+    return folded(spark, CASES)
+
+
+@pytest.fixture(scope="module")
+def reports(rounds: tuple[list[DataFrame], DataFrame]) -> dict[int, dict[str, Any]]:
+    return {row["tracking_number"]: row for row in plain_rows(rounds[1])}
+
+
+def test_scan_may_come_before_its_route(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[1]["number_of_remaining_stops"] == 9
+
+
+def test_late_scan_does_not_take_the_report_back(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[2]["number_of_remaining_stops"] == 7
+
+
+def test_report_needs_a_scan_and_a_route(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[3]["number_of_remaining_stops"] is None
+    assert reports[4]["number_of_remaining_stops"] is None
+    assert (reports[3]["current_stop_id"], reports[4]["end_stop_id"]) == (3, 12)
+
+
+def test_new_route_changes_the_report_without_a_new_scan(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[5]["number_of_remaining_stops"] == 5
+
+
+def test_withdrawn_route_leaves_none_but_its_coordinates(reports: dict[int, dict[str, Any]]) -> None:
+    row = reports[6]
+    assert (row["number_of_remaining_stops"], row["end_stop_id"], row["route_id"]) == (None, None, None)
+    assert row["route_kafka_offset"] == 1
+
+
+def test_route_after_a_withdrawal_is_in_force(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[7]["number_of_remaining_stops"] == 4
+
+
+def test_route_with_an_older_timestamp_is_not_in_force(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[8]["number_of_remaining_stops"] == 9
+
+
+def test_package_that_was_only_ever_withdrawn_has_a_report(reports: dict[int, dict[str, Any]]) -> None:
+    assert reports[9]["route_kafka_offset"] == 0
+
+
+def test_ties_are_broken_by_each_part_of_the_order(spark: SparkSession, reports: dict[int, dict[str, Any]]) -> None:
+    of_ties = {lesser.key for lesser, _ in TIES.values()}
+    tables = [reports.values(), *(plain_rows(folded(spark, cases)[1]) for cases in (TOGETHER, REVERSED))]
+    for rows in tables:
+        stops = [row["current_stop_id"] for row in rows if str(row["tracking_number"]).encode() in of_ties]
+        assert stops == [2] * len(TIES)
+
+
+def test_any_cut_of_a_random_log_gives_the_oracles_table(reports: dict[int, dict[str, Any]]) -> None:
+    expected = expected_tables(RANDOM)["gold.remaining_stops"]
+    assert in_order(row for package, row in reports.items() if package >= 1000) == in_order(expected)
+
+
+def test_only_reports_that_change_are_rows_of_the_fold(rounds: tuple[list[DataFrame], DataFrame]) -> None:
+    changed = [{row["tracking_number"] for row in plain_rows(frame) if row["tracking_number"] < 20} for frame in rounds[0]]
+    assert changed == [{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 5, 6, 7}, {7}]
+
+
+def test_folding_a_batch_again_changes_nothing(spark: SparkSession, rounds: tuple[list[DataFrame], DataFrame]) -> None:
+    assert fold(spark, RANDOM, rounds[1]).count() == 0
