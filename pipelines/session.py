@@ -57,6 +57,7 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         .config("spark.sql.warehouse.dir", str((settings.home / "spark-warehouse").resolve()))
     )
     if settings.spark.master.startswith("local"):
+        os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     for key, value in (PROPERTIES | settings.spark.conf).items():
         builder = builder.config(key, value)

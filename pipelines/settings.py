@@ -121,4 +121,4 @@ def load_settings() -> Settings:
         faults = "; ".join(
             f"PTS_{'__'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}" for fault in error.errors()
         )
-        raise InvalidInput(f"The settings do not fit: {faults}. `pts settings --help` lists them.") from error
+        raise InvalidInput(f"The settings do not fit: {faults}. `pts settings` lists them all with what they mean.") from error

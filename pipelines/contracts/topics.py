@@ -1,4 +1,8 @@
-"""The three topics: keys, wire fields and the broker settings that the guarantees need."""
+"""The three topics: keys, wire fields and the broker settings that the guarantees need.
+
+Limits of the JSON form, beyond which a value is malformed (Jackson's `StreamReadConstraints` as Spark uses them): 999 levels of nesting,
+numbers of 1,000 digits, member names of 50,000 characters, strings of 20,000,000 characters. Member names must be distinct.
+"""
 
 from dataclasses import dataclass, field
 from typing import Literal

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -76,13 +77,13 @@ class Ledger:
         self._lake.append(frame.coalesce(1), OPS_BATCHES, transaction)
 
 
-def _ledger_row(row: dict) -> LedgerRow:
+def _ledger_row(row: dict[str, Any]) -> LedgerRow:
     return LedgerRow(
         batch_id=row["batch_id"],
         checkpoint_id=row["checkpoint_id"],
         checkpoint_batch_id=row["checkpoint_batch_id"],
-        started_at=row["started_at"],
-        committed_at=row["committed_at"],
+        started_at=row["started_at"].astimezone(UTC),  # PySpark gives local time without a zone
+        committed_at=row["committed_at"].astimezone(UTC),
         ranges=tuple(
             OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"]) for part in row["offsets"]
         ),

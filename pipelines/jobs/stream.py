@@ -116,19 +116,18 @@ class LiveJob:
         self._follow(query.trigger(**trigger).start(), progress)
 
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
-        """Waits for the query to end, or ends it at a batch boundary when asked to."""
+        """Waits for the query to end, or ends it at a batch boundary when asked to. Raises what ended a batch."""
         try:
             while not self._stop.is_set() and not query.awaitTermination(0.2):
                 progress.sample()
-            if self._stop.is_set():
-                if self._under_way.acquire(timeout=STOP_GRACE_SECONDS):
-                    self._under_way.release()
-                query.stop()
         except PySparkException:
-            if self._failure is not None:
-                raise self._failure from None
-            if not self._stop.is_set():
+            if self._failure is None and not self._stop.is_set():
                 raise
+        if self._under_way.acquire(timeout=STOP_GRACE_SECONDS):
+            self._under_way.release()
+            if self._failure is not None:
+                raise self._failure
+        query.stop()
 
     def _on_batch(self, spark: SparkSession, checkpoint_batch_id: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch; the batch is done when this returns."""

@@ -32,8 +32,8 @@ class Table:
         cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips files. It adds no
             reader feature, so delta-rs, DuckDB and Polars read the table.
         statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on every write.
-        constraints: Row-level truths by name, enforced by Delta on every write. A row that breaks one stops the job: bad input never
-            gets this far, so it is a defect.
+        constraints: Row-level truths by name, enforced by Delta on every write; a condition that is null counts as broken. A row
+            that breaks one stops the job: bad input never gets this far, so it is a defect.
         is_append_only: Rows are never changed or removed.
         owner: Who answers for it.
     """

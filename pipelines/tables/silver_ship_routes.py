@@ -11,7 +11,7 @@ SILVER_SHIP_ROUTES = Table(
     statistics=("tracking_number", *RECORD_STATISTICS),
     constraints={
         "tracking_number_is_positive": "tracking_number > 0",
-        "end_stop_id_is_not_negative": "end_stop_id >= 0",
+        "end_stop_id_is_not_negative": "end_stop_id IS NULL OR end_stop_id >= 0",
         "only_a_withdrawal_has_no_route": "is_withdrawn = (route_id IS NULL) AND is_withdrawn = (end_stop_id IS NULL)",
     },
     is_append_only=True,

@@ -115,7 +115,9 @@ def detail(topic: Topic) -> Column:
             ", ", *(F.concat(F.lit(f"{field.name} = "), texts[field.name]) for field in topic.fields if field.name.endswith(("Number", "StopId")))
         ),
         Reason.KEY_MISMATCH: F.concat(
-            F.lit("the key is "), key, F.coalesce(F.concat(F.lit(", trackingNumber is "), texts["trackingNumber"]), F.lit(", not a tracking number"))
+            F.lit("the key is "), key, F.when(F.col("value").isNull(), ", not a tracking number").otherwise(
+                F.concat(F.lit(", trackingNumber is "), F.col("tracking_number").cast("string"))
+            )
         ),
         Reason.FROM_THE_FUTURE: F.concat(ahead.cast("string"), F.lit(" s after the record's timestamp")),
         Reason.TOO_LATE: F.concat((-ahead).cast("string"), F.lit(" s before the record's timestamp")),

@@ -6,8 +6,11 @@ from dataclasses import dataclass
 
 from tests.oracle.rejection import RejectedError
 
-MAX_JSON_DEPTH = 500
+MAX_JSON_DEPTH = 999
 """Deepest nesting that is read; the outer object counts as 1."""
+
+MAX_NUMBER_DIGITS = 1_000
+MAX_NAME_CHARACTERS = 50_000
 
 _TOKEN = re.compile(
     r"[ \t\n\r]*(?:"
@@ -38,7 +41,7 @@ def parse_json_object(text: str) -> dict[str, JsonValue]:
 
     Raises:
         RejectedError: `malformed`, for any other syntax, a root that is not an object, a member name that occurs twice
-            in one object, half of a surrogate pair, or nesting deeper than `MAX_JSON_DEPTH`.
+            in one object, half of a surrogate pair, or anything beyond the limits above.
     """
     tokens = _tokens(text)
     if next(tokens) != ("mark", "{"):
@@ -94,7 +97,7 @@ def _new_name(token: _Token, members: dict[str, JsonValue]) -> str:
     if kind != "string":
         raise RejectedError("malformed")
     name = _unescaped(spelling)
-    if name in members:
+    if name in members or len(name) > MAX_NAME_CHARACTERS:
         raise RejectedError("malformed")
     return name
 
@@ -105,6 +108,8 @@ def _value(token: _Token) -> JsonValue:
     if kind == "string":
         return _unescaped(spelling)
     if kind == "number":
+        if sum(character.isdigit() for character in spelling) > MAX_NUMBER_DIGITS:
+            raise RejectedError("malformed")
         return Number(spelling)
     if kind == "word":
         return _WORDS[spelling]
