@@ -114,7 +114,9 @@ NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_RO
 FLOWS = (
     Flow("archive_events", BRONZE_SHIP_EVENTS, archived, (Log(SHIP_EVENTS), StartedAt()), counts="read"),
     Flow("archive_routes", BRONZE_SHIP_ROUTES, archived, (Log(SHIP_ROUTES), StartedAt()), counts="read"),
-    Flow("accept_events", SILVER_SHIP_EVENTS, distinct_scans, (EVENTS, Comparable(SILVER_SHIP_EVENTS)), counts="accepted"),
+    Flow(
+        "accept_events", SILVER_SHIP_EVENTS, distinct_scans, (EVENTS, Comparable(SILVER_SHIP_EVENTS)), counts="accepted"
+    ),
     Flow("accept_routes", SILVER_SHIP_ROUTES, route_versions, (ROUTES,), counts="accepted"),
     Flow("quarantine_events", SILVER_QUARANTINE, rejected_events, (EVENTS,), counts="quarantined"),
     Flow("quarantine_routes", SILVER_QUARANTINE, rejected_routes, (ROUTES,), counts="quarantined"),

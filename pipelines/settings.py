@@ -29,19 +29,30 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
         "afterwards, because all records of a package must stay in one partition.",
     )
     replication_factor: int = Field(
-        default=1, ge=1, description="Copies of each topic, applied at its creation. 1 fits the embedded broker; 3 a cluster."
+        default=1,
+        ge=1,
+        description="Copies of each topic, applied at its creation. 1 fits the embedded broker; 3 a cluster.",
     )
-    ship_events_format: WireFormat = Field(default="csv", description="How the values of topic ship-events are written.")
-    ship_routes_format: WireFormat = Field(default="csv", description="How the values of topic ship-routes are written.")
+    ship_events_format: WireFormat = Field(
+        default="csv", description="How the values of topic ship-events are written."
+    )
+    ship_routes_format: WireFormat = Field(
+        default="csv", description="How the values of topic ship-routes are written."
+    )
 
 
 class Broker(BaseModel, frozen=True, extra="forbid"):
     """The embedded broker: Apache Kafka, one node on the loopback interface."""
 
     port: int = Field(default=9092, ge=1, le=65535, description="Port for clients.")
-    controller_port: int = Field(default=9093, ge=1, le=65535, description="Port of the KRaft controller, used by the broker itself.")
+    controller_port: int = Field(
+        default=9093, ge=1, le=65535, description="Port of the KRaft controller, used by the broker itself."
+    )
     heap_mb: int = Field(
-        default=384, ge=128, le=512, description="Java heap in MiB. Kafka serves reads from the page cache, so more heap buys nothing."
+        default=384,
+        ge=128,
+        le=512,
+        description="Java heap in MiB. Kafka serves reads from the page cache, so more heap buys nothing.",
     )
 
 
@@ -56,10 +67,13 @@ class Spark(BaseModel, frozen=True, extra="forbid"):
         "above 4 GiB nothing gets faster, because no state is held.",
     )
     shuffle_partitions: int = Field(
-        default=2, ge=1, description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty tasks."
+        default=2,
+        ge=1,
+        description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty tasks.",
     )
     conf: dict[str, str] = Field(
-        default_factory=dict, description='More Spark properties as a JSON object, for example {"spark.executor.memory": "4g"}.'
+        default_factory=dict,
+        description='More Spark properties as a JSON object, for example {"spark.executor.memory": "4g"}.',
     )
 
 
@@ -87,7 +101,9 @@ class Settings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="PTS_", env_nested_delimiter="__", frozen=True, extra="forbid")
 
-    home: Path = Field(default=Path("var"), description="Folder for the state of the embedded stack: broker data, process files, logs.")
+    home: Path = Field(
+        default=Path("var"), description="Folder for the state of the embedded stack: broker data, process files, logs."
+    )
     lake: str = Field(
         default="",
         description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. Empty: $PTS_HOME/lake.",
@@ -121,4 +137,6 @@ def load_settings() -> Settings:
         faults = "; ".join(
             f"PTS_{'__'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}" for fault in error.errors()
         )
-        raise InvalidInput(f"The settings do not fit: {faults}. `pts settings` lists them all with what they mean.") from error
+        raise InvalidInput(
+            f"The settings do not fit: {faults}. `pts settings` lists them all with what they mean."
+        ) from error

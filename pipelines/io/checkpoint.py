@@ -9,7 +9,7 @@ import json
 from pyspark.sql import SparkSession
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.kafka_log import Offsets, OffsetRange, ranges_between
+from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
 from pipelines.io.storage import Storage
 
 
@@ -64,7 +64,9 @@ class Checkpoint:
         try:
             return dict(json.loads(text))
         except ValueError as error:
-            raise LakeMismatch(f"The checkpoint file {path} is empty or torn. Restore it, or see docs/runbook.md, 'A lost checkpoint'.") from error
+            raise LakeMismatch(
+                f"The checkpoint file {path} is empty or torn. Restore it, or see docs/runbook.md, 'A lost checkpoint'."
+            ) from error
 
 
 def _offsets(value: dict[str, dict[str, int]]) -> Offsets:

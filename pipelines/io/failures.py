@@ -5,7 +5,11 @@ import re
 from pipelines.errors import AnotherWriter, BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError
 
 KNOWN: tuple[tuple[str, type[PtsError], str], ...] = (
-    (r"No space left on device|Disk quota exceeded", LakeUnavailable, "The disk is full. Free some space and start again: nothing is lost."),
+    (
+        r"No space left on device|Disk quota exceeded",
+        LakeUnavailable,
+        "The disk is full. Free some space and start again: nothing is lost.",
+    ),
     (
         r"Read-only file system|Permission denied|AccessControlException|AccessDenied",
         LakeUnavailable,

@@ -72,7 +72,9 @@ class Lake:
                 f"COMMENT '{_quoted(table.doc)}' TBLPROPERTIES ({properties})"
             )
         except AnalysisException as error:
-            raise LakeMismatch(f"Table {table.name} cannot be created at {self.path(table)}: {error.getMessage()}") from error
+            raise LakeMismatch(
+                f"Table {table.name} cannot be created at {self.path(table)}: {error.getMessage()}"
+            ) from error
 
     def _differences(self, table: Table) -> Iterator[str]:
         detail = DeltaTable.forPath(self._spark, self.path(table)).detail().first()
@@ -93,13 +95,17 @@ class Lake:
             yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
         if tuple(detail["clusteringColumns"]) != table.cluster_by:
             yield f"it is clustered by ({', '.join(detail['clusteringColumns'])}), not by ({', '.join(table.cluster_by)})"
-        there_properties = {key: value for key, value in detail["properties"].items() if key in table.properties or "constraints" in key}
+        there_properties = {
+            key: value for key, value in detail["properties"].items() if key in table.properties or "constraints" in key
+        }
         for key in sorted(there_properties.keys() | table.properties.keys()):
             if there_properties.get(key) != table.properties.get(key):
                 yield f"property {key} is {there_properties.get(key)!r}, not {table.properties.get(key)!r}"
 
     def _schema(self, table: Table) -> Any:
-        columns = ", ".join(f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns)
+        columns = ", ".join(
+            f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns
+        )
         return self._spark.createDataFrame([], columns).schema
 
     def read(self, table: Table, version: int | None = None) -> DataFrame:
@@ -143,7 +149,9 @@ class Lake:
         """The newest version. Commits are numbered without gaps, so after the first look it is enough to look for the next ones."""
         if table.name not in self._versions:
             names = self._storage.names(f"{self.path(table)}/_delta_log")
-            numbers = [int(name.removesuffix(".json")) for name in names if name.endswith(".json") and name[:20].isdigit()]
+            numbers = [
+                int(name.removesuffix(".json")) for name in names if name.endswith(".json") and name[:20].isdigit()
+            ]
             self._versions[table.name] = max(numbers)
         while self._storage.exists(self._commit_file(table, self._versions[table.name] + 1)):
             self._versions[table.name] += 1
@@ -157,7 +165,9 @@ class Lake:
         for version in range(self.version(table), -1, -1):
             actions = [json.loads(line) for line in self._storage.text(self._commit_file(table, version)).splitlines()]
             marks = [action["txn"] for action in actions if "txn" in action]
-            if {"appId": transaction.app_id, "version": transaction.version}.items() <= (marks[0] if marks else {}).items():
+            if {"appId": transaction.app_id, "version": transaction.version}.items() <= (
+                marks[0] if marks else {}
+            ).items():
                 return _commit(version, [json.loads(action["add"]["stats"]) for action in actions if "add" in action])
         raise LakeMismatch(
             f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no commit in its log carries it: "
@@ -166,8 +176,12 @@ class Lake:
 
 
 def _commit(version: int, statistics: list[dict[str, Any]]) -> Commit:
-    minima = [stats["minValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("minValues", {})]
-    maxima = [stats["maxValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("maxValues", {})]
+    minima = [
+        stats["minValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("minValues", {})
+    ]
+    maxima = [
+        stats["maxValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("maxValues", {})
+    ]
     return Commit(
         version=version,
         row_count=sum(stats["numRecords"] for stats in statistics),

@@ -70,10 +70,15 @@ class Ledger:
             row.started_at,
             row.committed_at,
             [(part.topic, part.partition, part.start, part.end) for part in row.ranges],
-            [(topic, count.read, count.accepted, count.duplicate, count.quarantined) for topic, count in row.counts.items()],
+            [
+                (topic, count.read, count.accepted, count.duplicate, count.quarantined)
+                for topic, count in row.counts.items()
+            ],
             [(name, state.version, state.position) for name, state in row.tables.items()],
         )
-        frame = self._spark.createDataFrame([values], ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns))
+        frame = self._spark.createDataFrame(
+            [values], ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns)
+        )
         self._lake.append(frame.coalesce(1), OPS_BATCHES, transaction)
 
 
@@ -85,7 +90,8 @@ def _ledger_row(row: dict[str, Any]) -> LedgerRow:
         started_at=row["started_at"].astimezone(UTC),  # PySpark gives local time without a zone
         committed_at=row["committed_at"].astimezone(UTC),
         ranges=tuple(
-            OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"]) for part in row["offsets"]
+            OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"])
+            for part in row["offsets"]
         ),
         counts={
             count["kafka_topic"]: Counts(

@@ -28,7 +28,9 @@ def live_lock(lake_root: str) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+")
     except OSError as error:
-        raise LakeUnavailable(f"The lake {lake_root} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions.") from error
+        raise LakeUnavailable(
+            f"The lake {lake_root} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions."
+        ) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

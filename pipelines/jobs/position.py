@@ -44,7 +44,11 @@ def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         )
     planned, committed = checkpoint.last_planned(), checkpoint.last_committed()
     number = last.checkpoint_batch_id
-    if planned is None or planned not in (number, number + 1) or committed not in (number, number - 1 if number else None):
+    if (
+        planned is None
+        or planned not in (number, number + 1)
+        or committed not in (number, number - 1 if number else None)
+    ):
         raise LakeMismatch(
             f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and committed {committed}. "
             "One of the two was restored from another time: restore both from the same, or delete the lake and replay the log."

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from types import FrameType
@@ -98,8 +99,8 @@ class LiveJob:
     def run(self, command: Stream, stop: threading.Event) -> None:
         self._stop = stop
         lake = Lake(self._spark, self._settings.lake_root)
-        for table in TABLES:
-            lake.ensure(table)
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(lake.ensure, TABLES))
         self._last = Ledger(self._spark, lake).last()
         servers = self._settings.bootstrap_servers
         begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
@@ -112,7 +113,11 @@ class LiveJob:
             .option("checkpointLocation", self._checkpoint.path)
             .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
         )
-        trigger = {"availableNow": True} if command.drain else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
+        trigger = (
+            {"availableNow": True}
+            if command.drain
+            else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
+        )
         self._follow(query.trigger(**trigger).start(), progress)
 
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:

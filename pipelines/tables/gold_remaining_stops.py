@@ -16,10 +16,16 @@ GOLD_REMAINING_STOPS = Table(
     },
     columns=(
         Column("tracking_number", "BIGINT", "The package.", is_required=True),
-        Column("occurred_at", "TIMESTAMP", "When its latest scan happened; null, as all of the scan's columns, before the first scan."),
+        Column(
+            "occurred_at",
+            "TIMESTAMP",
+            "When its latest scan happened; null, as all of the scan's columns, before the first scan.",
+        ),
         Column("number_of_remaining_stops", "BIGINT", "end_stop_id - current_stop_id; null until both are known."),
         Column("current_stop_id", "BIGINT", "Stop of the latest scan."),
-        Column("end_stop_id", "BIGINT", "Last stop of the route in force; null without a route, or when it was withdrawn."),
+        Column(
+            "end_stop_id", "BIGINT", "Last stop of the route in force; null without a route, or when it was withdrawn."
+        ),
         Column("route_id", "BIGINT", "The route in force; null without one."),
         Column("event_code", "STRING", "Event code of the latest scan."),
         Column("status_code", "STRING", "Status code of the latest scan."),

@@ -11,7 +11,9 @@ OPS_BATCHES = Table(
     is_append_only=True,
     columns=(
         Column("batch_id", "BIGINT", "Counts up by one, without gaps, over the life of the lake.", is_required=True),
-        Column("checkpoint_id", "STRING", "Identity of the streaming checkpoint that planned the batch.", is_required=True),
+        Column(
+            "checkpoint_id", "STRING", "Identity of the streaming checkpoint that planned the batch.", is_required=True
+        ),
         Column("checkpoint_batch_id", "BIGINT", "Number of the batch within that checkpoint.", is_required=True),
         Column("started_at", "TIMESTAMP", "When the batch began.", is_required=True),
         Column("committed_at", "TIMESTAMP", "When its last table was written.", is_required=True),

@@ -19,7 +19,12 @@ SILVER_SHIP_ROUTES = Table(
         Column("route_id", "BIGINT", "The route; null for a withdrawal."),
         Column("tracking_number", "BIGINT", "The package.", is_required=True),
         Column("end_stop_id", "BIGINT", "Number of the last stop of the route; null for a withdrawal."),
-        Column("is_withdrawn", "BOOLEAN", "Whether the record withdraws the package's route (a null value).", is_required=True),
+        Column(
+            "is_withdrawn",
+            "BOOLEAN",
+            "Whether the record withdraws the package's route (a null value).",
+            is_required=True,
+        ),
         *kafka_coordinates(),
     ),
 )

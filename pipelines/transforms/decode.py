@@ -55,7 +55,12 @@ def _from_csv(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
     taken_apart = (
         checked.withColumn("line", F.when(F.col("broken").isNull(), line))
         .withColumn("fields", parts)
-        .withColumn("syntax", F.coalesce("broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)))
+        .withColumn(
+            "syntax",
+            F.coalesce(
+                "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
+            ),
+        )
     )
     is_whole = F.col("syntax").isNull()
     wire = F.struct(

@@ -22,12 +22,18 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
     earliest_first = Window.partitionBy(*SCAN_IDENTITY).orderBy("kafka_partition", "kafka_offset")
     accepted = judged.where(F.col("reason").isNull())
     told_once = (
-        accepted.withColumn("nth", F.row_number().over(earliest_first)).where("nth = 1").select(*SILVER_SHIP_EVENTS.column_names)
+        accepted.withColumn("nth", F.row_number().over(earliest_first))
+        .where("nth = 1")
+        .select(*SILVER_SHIP_EVENTS.column_names)
     )
     # The batch is small and the known scans are many: the first join finds the few known ones that matter without a shuffle.
-    told_before = known.alias("known").join(F.broadcast(accepted.select(*SCAN_IDENTITY).alias("told")), _same("known", "told"), "left_semi")
+    told_before = known.alias("known").join(
+        F.broadcast(accepted.select(*SCAN_IDENTITY).alias("told")), _same("known", "told"), "left_semi"
+    )
     return told_once.alias("told").join(F.broadcast(told_before.alias("known")), _same("known", "told"), "left_anti")
 
 
 def _same(left: str, right: str) -> Column:
-    return reduce(Column.__and__, (F.col(f"{left}.{name}").eqNullSafe(F.col(f"{right}.{name}")) for name in SCAN_IDENTITY))
+    return reduce(
+        Column.__and__, (F.col(f"{left}.{name}").eqNullSafe(F.col(f"{right}.{name}")) for name in SCAN_IDENTITY)
+    )

@@ -39,7 +39,9 @@ def _judged_routes(taken_apart: DataFrame) -> DataFrame:
     typed = taken_apart.withColumns({field.column: _typed(field) for field in SHIP_ROUTES.fields}).withColumns(
         {
             "is_withdrawn": is_withdrawn,
-            "tracking_number": F.when(is_withdrawn, _integer(F.col("key").cast("string"))).otherwise(F.col("tracking_number")),
+            "tracking_number": F.when(is_withdrawn, _integer(F.col("key").cast("string"))).otherwise(
+                F.col("tracking_number")
+            ),
         }
     )
     route_reason = (
@@ -73,7 +75,9 @@ def _broken_syntax_or_type(topic: Topic) -> Column:
     """The reasons that need no look at values, as the open start of a CASE."""
     required = (F.col(f"wire.{field.column}").isNull() for field in topic.fields if field.is_required)
     unparsed = (
-        F.col(f"wire.{field.column}").isNotNull() & F.col(field.column).isNull() for field in topic.fields if field.kind != "text"
+        F.col(f"wire.{field.column}").isNotNull() & F.col(field.column).isNull()
+        for field in topic.fields
+        if field.kind != "text"
     )
     return (
         F.when(F.col("syntax").isNotNull(), F.col("syntax"))
@@ -89,7 +93,9 @@ def _key_differs() -> Column:
 def detail(topic: Topic) -> Column:
     """For a person: what exactly was wrong with a record that has a `reason`."""
     texts = {field.name: F.col(f"wire.{field.column}") for field in topic.fields}
-    missing = F.concat_ws(", ", *(F.when(texts[field.name].isNull(), field.name) for field in topic.fields if field.is_required))
+    missing = F.concat_ws(
+        ", ", *(F.when(texts[field.name].isNull(), field.name) for field in topic.fields if field.is_required)
+    )
     unparsed = F.concat_ws(
         ", ",
         F.when(F.col("mistyped").isNotNull(), F.concat("mistyped", F.lit(" has the wrong JSON type"))),
@@ -104,7 +110,9 @@ def detail(topic: Topic) -> Column:
         ),
     )  # fmt: skip
     key = F.coalesce(F.left(F.col("key").cast("string"), F.lit(80)), F.lit("no key"))
-    ahead = F.timestamp_diff("SECOND", F.col("kafka_timestamp"), F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(0)
+    ahead = (
+        F.timestamp_diff("SECOND", F.col("kafka_timestamp"), F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(0)
+    )
     by_reason = {
         Reason.EMPTY: F.lit("the value has no bytes"),
         Reason.NOT_UTF8: F.lit("the value is not UTF-8"),
@@ -122,4 +130,8 @@ def detail(topic: Topic) -> Column:
         Reason.FROM_THE_FUTURE: F.concat(ahead.cast("string"), F.lit(" s after the record's timestamp")),
         Reason.TOO_LATE: F.concat((-ahead).cast("string"), F.lit(" s before the record's timestamp")),
     }  # fmt: skip
-    return reduce(lambda case, reason: case.when(F.col("reason") == reason.value, by_reason[reason]), by_reason, F.when(F.lit(False), None))
+    return reduce(
+        lambda case, reason: case.when(F.col("reason") == reason.value, by_reason[reason]),
+        by_reason,
+        F.when(F.lit(False), None),
+    )

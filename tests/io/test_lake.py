@@ -113,7 +113,9 @@ def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_drift_between_code_and_table_is_refused_with_the_difference(lake: Lake, changed: Table, difference: str) -> None:
+def test_drift_between_code_and_table_is_refused_with_the_difference(
+    lake: Lake, changed: Table, difference: str
+) -> None:
     with pytest.raises(LakeMismatch, match=difference):
         lake.ensure(changed)
 

@@ -44,7 +44,11 @@ def test_every_part_of_the_identity_tells_scans_apart(spark: SparkSession) -> No
 
 
 def test_what_is_not_part_of_the_identity_does_not_tell_scans_apart(spark: SparkSession) -> None:
-    variants = [scan(carrier="DHL", offset=2), scan(place="DE,BY,Munich,80331", offset=3), scan(description="x", offset=4)]
+    variants = [
+        scan(carrier="DHL", offset=2),
+        scan(place="DE,BY,Munich,80331", offset=3),
+        scan(description="x", offset=4),
+    ]
     assert offsets(spark, variants, [scan(offset=1)]) == []
 
 

@@ -56,12 +56,15 @@ def test_json_may_be_as_deep_as_the_limit_and_no_deeper(spark: SparkSession) -> 
     def nested(depth: int) -> bytes:
         inner = b"[" * (depth - 1) + b"]" * (depth - 1)
         return (
-            b'{"trackingNumber":42,"occurredAt":"2026-03-01T10:00:00","eventCode":"S","currentStopId":1,"x":' + inner + b"}"
+            b'{"trackingNumber":42,"occurredAt":"2026-03-01T10:00:00","eventCode":"S","currentStopId":1,"x":'
+            + inner
+            + b"}"
         )
 
     moment = scan(offset=0).timestamp_ms
     records = [
-        LogRecord("ship-events", 0, depth, moment, b"42", nested(depth)) for depth in (MAX_JSON_DEPTH, MAX_JSON_DEPTH + 1)
+        LogRecord("ship-events", 0, depth, moment, b"42", nested(depth))
+        for depth in (MAX_JSON_DEPTH, MAX_JSON_DEPTH + 1)
     ]
     rows = judged(record_frame(spark, records), SHIP_EVENTS, "json").orderBy("kafka_offset").collect()
     assert [row["reason"] for row in rows] == [None, "malformed"]

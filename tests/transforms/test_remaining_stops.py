@@ -69,18 +69,25 @@ CASES: dict[str, Batches] = {
         [withdrawal(7, offset=1, logged="09:30")],
         [route(7, end=7, offset=2, logged="09:40")],
     ),
-    "older route later": ([scan(8, stop=3, offset=0), route(8, end=12, offset=0, logged="09:30")], [route(8, end=5, offset=1)]),
+    "older route later": (
+        [scan(8, stop=3, offset=0), route(8, end=12, offset=0, logged="09:30")],
+        [route(8, end=5, offset=1)],
+    ),
     "only withdrawn": ([withdrawal(9, offset=0)],),
     **{f"{name}, lesser first": ([lesser], [greater]) for name, (lesser, greater) in TIES.items()},
     "random": (RANDOM[:77], RANDOM[77:150], RANDOM[150:]),
 }
 TOGETHER: dict[str, Batches] = {f"{name}, together": ([lesser, greater],) for name, (lesser, greater) in TIES.items()}
-REVERSED: dict[str, Batches] = {f"{name}, greater first": ([greater], [lesser]) for name, (lesser, greater) in TIES.items()}
+REVERSED: dict[str, Batches] = {
+    f"{name}, greater first": ([greater], [lesser]) for name, (lesser, greater) in TIES.items()
+}
 
 
 def fold(spark: SparkSession, batch: Iterable[LogRecord], current: DataFrame) -> DataFrame:
     """The reports that a batch changes."""
-    events, routes = ([record for record in batch if record.topic == topic.name] for topic in (SHIP_EVENTS, SHIP_ROUTES))
+    events, routes = (
+        [record for record in batch if record.topic == topic.name] for topic in (SHIP_EVENTS, SHIP_ROUTES)
+    )
     nothing = table_frame(spark, SILVER_SHIP_EVENTS)
     scans = distinct_scans(judged(record_frame(spark, events), SHIP_EVENTS, "csv"), nothing)
     versions = route_versions(judged(record_frame(spark, routes), SHIP_ROUTES, "csv"))
@@ -93,7 +100,9 @@ def folded(spark: SparkSession, cases: dict[str, Batches]) -> tuple[list[DataFra
     for number in range(ROUNDS):
         batch = [record for batches in cases.values() for record in (batches[number] if number < len(batches) else [])]
         changed = fold(spark, batch, current)
-        untouched = current.join(changed.select("tracking_number"), "tracking_number", "left_anti").select(*current.columns)
+        untouched = current.join(changed.select("tracking_number"), "tracking_number", "left_anti").select(
+            *current.columns
+        )
         current = untouched.unionByName(changed).localCheckpoint()
         rounds.append(changed)
     return rounds, current
@@ -159,7 +168,9 @@ def test_any_cut_of_a_random_log_gives_the_oracles_table(reports: dict[int, dict
 
 
 def test_only_reports_that_change_are_rows_of_the_fold(rounds: tuple[list[DataFrame], DataFrame]) -> None:
-    changed = [{row["tracking_number"] for row in plain_rows(frame) if row["tracking_number"] < 20} for frame in rounds[0]]
+    changed = [
+        {row["tracking_number"] for row in plain_rows(frame) if row["tracking_number"] < 20} for frame in rounds[0]
+    ]
     assert changed == [{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 5, 6, 7}, {7}]
 
 
