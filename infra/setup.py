@@ -24,8 +24,8 @@ from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificat
 HERE = Path(__file__).resolve().parent
 RUNTIME = Path(sys.prefix) / "runtime"
 
-# Spark asks every JVM for an incubator module (its optional SIMD BLAS) that the runtime from PyPI does not carry, and opens a
-# package that Java 25 no longer has.
+# Spark asks every JVM for an incubator module (its optional SIMD BLAS) that the runtime from PyPI does not carry, and
+# opens a package that Java 25 no longer has.
 JAVA_WRAPPER = """\
 #!/bin/sh
 for arg do
@@ -71,7 +71,10 @@ def write_java_home() -> Path:
 
 
 def trust_store_options(folder: Path) -> list[str]:
-    """JVM options that trust what this machine trusts: behind a proxy that has an authority of its own, Java's list is not enough."""
+    """JVM options that trust what this machine trusts.
+
+    Behind a proxy that has an authority of its own, Java's list is not enough.
+    """
     bundle = ssl.get_default_verify_paths().cafile
     if bundle is None:
         return []
@@ -101,7 +104,10 @@ def ivy_module(jars: list[Jar]) -> str:
 
 
 def download(java: Path, jars: list[Jar]) -> None:
-    """Fetches the jars with the Ivy that ships inside PySpark; each arrives under its final name only when its checksum holds."""
+    """Fetches the jars with the Ivy that ships inside PySpark.
+
+    Each arrives under its final name only when its checksum holds.
+    """
     ivy = next((Path(pyspark.__file__).parent / "jars").glob("ivy-*.jar"))
     with tempfile.TemporaryDirectory(dir=RUNTIME) as scratch:
         folder = Path(scratch)
@@ -110,8 +116,11 @@ def download(java: Path, jars: list[Jar]) -> None:
         log = folder / "ivy.log"
         with log.open("w") as out:
             code = subprocess.run(
-                [java, *trust_store_options(folder), "-jar", ivy, "-settings", HERE / "ivysettings.xml"]
-                + ["-cache", folder / "cache", "-ivy", folder / "ivy.xml", "-retrieve", pattern, "-types", "jar"],
+                [
+                    *(java, *trust_store_options(folder), "-jar", ivy),
+                    *("-settings", HERE / "ivysettings.xml", "-cache", folder / "cache"),
+                    *("-ivy", folder / "ivy.xml", "-retrieve", pattern, "-types", "jar"),
+                ],
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 check=False,
@@ -121,14 +130,15 @@ def download(java: Path, jars: list[Jar]) -> None:
             if not arrived.is_file():
                 kept = shutil.copy(log, RUNTIME / "ivy.log")
                 sys.exit(
-                    f"setup: {jar.organisation}:{jar.name}:{jar.version} could not be downloaded (Ivy ended with {code}). "
-                    f"Check that the public Maven repository can be reached, then run `make setup` again. Ivy's log: {kept}"
+                    f"setup: {jar.organisation}:{jar.name}:{jar.version} could not be downloaded (Ivy ended with "
+                    f"{code}). Check that the public Maven repository can be reached, then run `make setup` again. "
+                    f"Ivy's log: {kept}"
                 )
             sha256 = hashlib.sha256(arrived.read_bytes()).hexdigest()
             if sha256 != jar.sha256:
                 sys.exit(
-                    f"setup: {jar.path.name} has SHA-256 {sha256}, infra/jars.lock says {jar.sha256}. Nothing was installed from it: "
-                    "find out who changed the jar before you change the lock."
+                    f"setup: {jar.path.name} has SHA-256 {sha256}, infra/jars.lock says {jar.sha256}. Nothing was "
+                    "installed from it: find out who changed the jar before you change the lock."
                 )
             jar.path.parent.mkdir(parents=True, exist_ok=True)
             arrived.replace(jar.path)

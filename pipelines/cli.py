@@ -151,6 +151,9 @@ def simulate(
     duration: Annotated[str | None, typer.Option(help="End after this time: 30s, 5m, 1h, or seconds.")] = None,
     count: Annotated[int | None, typer.Option(help="End after this many records.")] = None,
     start: Annotated[str, typer.Option(help="Event time of the first record.")] = "2026-01-01T00:00:00Z",
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where the feed was cut off: leave out what the topics hold.")
+    ] = False,
 ) -> None:
     """Produce a believable feed to the input topics, the unpleasant share of real ones included.
 
@@ -165,6 +168,7 @@ def simulate(
         duration_seconds=seconds,
         count=count,
         start=start,
+        resume=resume,
     )
     from dataclasses import asdict
 
@@ -232,9 +236,8 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.exit(130)
     except BrokenPipeError:
-        os.dup2(
-            os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno()
-        )  # or the interpreter flushes again, and complains
+        # Or the interpreter flushes again when it ends, and complains.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 

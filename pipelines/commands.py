@@ -3,6 +3,7 @@
 Nothing here imports an engine, so a DAG builds its command from these models: `["pts", *Stream(drain=True).argv()]`.
 """
 
+from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
@@ -17,14 +18,14 @@ def _in_utc(value: object) -> object:
     return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else moment
 
 
-class Command(BaseModel):
+class Command(BaseModel, ABC):
     """Parameters of one command."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @abstractmethod
     def argv(self) -> list[str]:
         """The arguments after `pts` that parse back to this command."""
-        raise NotImplementedError
 
 
 class Stream(Command):
@@ -46,6 +47,7 @@ class Simulate(Command):
         duration_seconds: Ends the feed after this time.
         count: Ends the feed after this many records.
         start: Event time of the first record.
+        resume: Goes on where the feed was cut off: leaves out as many records as the input topics hold.
     """
 
     seed: int = Field(default=42, ge=0)
@@ -54,6 +56,7 @@ class Simulate(Command):
     duration_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     count: int | None = Field(default=None, ge=1)
     start: Annotated[AwareDatetime, BeforeValidator(_in_utc)] = datetime(2026, 1, 1, tzinfo=UTC)
+    resume: bool = False
 
     @model_validator(mode="after")
     def _ends_once(self) -> "Simulate":
@@ -73,6 +76,7 @@ class Simulate(Command):
         return [
             "simulate",
             *(part for name, value in options.items() if value is not None for part in (name, str(value))),
+            *(["--resume"] if self.resume else []),
         ]
 
 

@@ -2,14 +2,26 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
-from rich.console import Group
+from rich import box
+from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from pipelines.io.supervisor import Service
 from pipelines.progress import parse_batch, render_batch
+from pipelines.rendering import printable, status_text
+
+ENDED_SHOWN = 3
+"""So many packages without remaining stops stay in sight; the one that ended first makes room for another."""
+
+STEPS_SHOWN = 10
+"""Numbers of a package's course that fit on a line."""
+
+REASONS_SHOWN = 4
+"""Reasons for quarantine that fit on a line: the most frequent."""
 
 
 @dataclass
@@ -17,15 +29,20 @@ class DemoView:
     """What is known so far; `render` and `lines` show it.
 
     Attributes:
-        quarantined: Records in quarantine by reason.
+        totals: Number of packages by where they are.
+        quarantined: Records in quarantine by reason, the most frequent first.
         packages: The latest row of gold.remaining_stops by tracking number.
+        remark: What there is to say about the services.
     """
 
-    quarantined: dict[str, int] = field(default_factory=dict)
+    totals: Mapping[str, int] = field(default_factory=dict)
+    quarantined: Mapping[str, int] = field(default_factory=dict)
     packages: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    remark: str | None = None
     _states: dict[str, str] = field(default_factory=dict)
     _batch: dict[str, Any] | None = None
     _courses: dict[int, list[int]] = field(default_factory=dict)
+    _ended: list[int] = field(default_factory=list)
 
     def take_line(self, line: str) -> None:
         """A line of the stream's log; only those of batches are shown."""
@@ -42,36 +59,67 @@ class DemoView:
             course = self._courses.setdefault(number, [])
             if remaining is not None and course[-1:] != [remaining]:
                 course.append(remaining)
+            if not remaining and number not in self._ended:
+                self._ended.append(number)
+        while len(self._ended) > ENDED_SHOWN:
+            del self.packages[self._ended.pop(0)]
 
     def render(self) -> Group:
-        services = Text("  ".join(f"{name} {state.lower()}" for name, state in self._states.items()), style="dim")
-        drawn = Table("package", "remaining stops", "status", "city", "last scan (UTC)", title="Packages on their way")
-        for number, row in sorted(self.packages.items()):
-            drawn.add_row(str(number), Text(self._course(number), style="green"), *_last_scan(row))
-        return Group(
-            services, self._progress(), Text(self._quarantine()), drawn, Text("Ctrl-C stops everything.", style="dim")
-        )
+        states = "  ".join(f"{name} {state.lower()}" for name, state in self._states.items())
+        parts: list[RenderableType] = [Text(states, style="dim"), self._progress(), Text()]
+        if self.totals:
+            parts += [Text(f"Packages    {_listed(self.totals)}"), Text(f"Quarantine  {self._quarantine()}"), Text()]
+        if self.packages:
+            parts += [self._table(), Text()]
+        if self.remark:
+            parts.append(Text(self.remark))
+        return Group(*parts, Text("Ctrl-C stops everything; the tables stay.", style="dim"))
 
     def lines(self) -> list[str]:
         """The same in plain lines."""
-        packages = [f"  package {number}: {self._course(number)} stops remain" for number in sorted(self.packages)]
-        return [self._progress().plain, self._quarantine(), *packages]
+        packages = [f"  package {number}: {self._course(number)} stops remain" for number in self.packages]
+        return [
+            self._progress().plain,
+            f"packages: {_listed(self.totals)}; in quarantine: {self._quarantine()}",
+            *packages,
+            *([self.remark] if self.remark else []),
+        ]
 
     def _progress(self) -> Text:
-        return (
-            render_batch(self._batch)
-            if self._batch
-            else Text("Waiting for the first batch; Spark starts in some 20 s.")
-        )
+        if self._batch:
+            return render_batch(self._batch)
+        return Text("Spark starts, and its first batch takes longest: about a minute until packages show.")
 
     def _quarantine(self) -> str:
-        reasons = ", ".join(f"{reason} {count:,}" for reason, count in self.quarantined.items())
-        return f"in quarantine: {reasons or 'nothing yet'}"
+        if not self.quarantined:
+            return "empty"
+        first = dict(islice(self.quarantined.items(), REASONS_SHOWN))
+        others = len(self.quarantined) - len(first)
+        rest = f", {others} other reasons" if others > 0 else ""
+        return f"{sum(self.quarantined.values()):,} records: {_listed(first)}{rest}"
+
+    def _table(self) -> Table:
+        drawn = Table(title="A few packages on their way", title_justify="left", box=box.SIMPLE_HEAD)
+        drawn.add_column("package", justify="right")
+        drawn.add_column("remaining stops", min_width=30)
+        drawn.add_column("status", min_width=16)
+        drawn.add_column("city", min_width=14)
+        drawn.add_column("last scan (UTC)", min_width=19)
+        for number, row in self.packages.items():
+            style = "dim" if number in self._ended else "green"
+            drawn.add_row(str(number), Text(self._course(number), style=style), *map(Text, _last_scan(row)))
+        return drawn
 
     def _course(self, number: int) -> str:
-        return " → ".join(map(str, self._courses[number]))
+        course = self._courses[number]
+        shown = [str(step) for step in course[-STEPS_SHOWN:]]
+        return " → ".join(["…", *shown] if len(course) > STEPS_SHOWN else shown)
+
+
+def _listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} {count:,}" for name, count in counts.items()) or "none yet"
 
 
 def _last_scan(row: Mapping[str, Any]) -> tuple[str, str, str]:
     seen = f"{row['occurred_at']:%Y-%m-%d %H:%M:%S}" if row["occurred_at"] else ""
-    return row["status_code"] or "", row["city"] or "", seen
+    return status_text(row["status_code"]), printable(row["city"] or ""), seen

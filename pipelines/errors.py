@@ -44,7 +44,7 @@ class LogTruncated(PtsError):
 
 
 class LakeMismatch(PtsError):
-    """What is stored is not what this code writes: another schema, a foreign folder, positions that contradict each other."""
+    """What is stored is not what this code writes: another schema, a foreign folder, contradicting positions."""
 
     exit_code = 7
 

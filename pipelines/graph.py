@@ -5,7 +5,8 @@
     ship-routes ─► bronze.ship_routes ─┬► silver.ship_routes ──┘
                                        └► silver.quarantine                   ops.batches: one row when all of it stands
 
-A micro-batch runs the flows from top to bottom. Live and replay run these same flows; only the range of the log and the lake differ.
+A micro-batch runs the flows from top to bottom. Live and replay run these same flows; only the range of the log and
+the lake differ.
 """
 
 from collections.abc import Callable
@@ -62,7 +63,7 @@ class New:
 
 @dataclass(frozen=True)
 class Comparable:
-    """Rows of earlier batches that a scan of this batch could equal: those within the bounds that the rules set on `occurred_at`."""
+    """Earlier batches' rows that a scan of this batch could equal: those whose `occurred_at` the rules allow it too."""
 
     table: Table
 

@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.contracts.rules import Status
+
 Form = Literal["table", "csv", "json"]
 
 ROWS_AT_ONCE = 10_000
@@ -77,6 +79,17 @@ def cell_text(value: Any) -> str:
     return plain if isinstance(plain, str) else json.dumps(plain, ensure_ascii=False)
 
 
+def status_text(code: str | None) -> str:
+    """A scan's status code in words."""
+    known = {status.value: status.name.lower().replace("_", " ") for status in Status}
+    return "status unknown" if code is None else known.get(code) or printable(f"status {code}")
+
+
+def printable(text: str) -> str:
+    """The text without characters that a terminal would obey."""
+    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Rows as tuples, so that two columns may have one name."""
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
@@ -91,6 +104,10 @@ def _draw(table: pa.Table, out: TextIO) -> None:
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
         drawn.add_column(Text(name), justify="right" if is_number else "left", overflow="fold")
     for row in _rows(table):
-        drawn.add_row(*(Text(cell_text(value)) for value in row))
+        drawn.add_row(*(_cell(value) for value in row))
     console.print(drawn)
     console.print(f"{table.num_rows} row{'' if table.num_rows == 1 else 's'}")
+
+
+def _cell(value: Any) -> Text:
+    return Text("\n".join(map(printable, cell_text(value).split("\n"))))

@@ -12,7 +12,8 @@ from pipelines.settings import Settings
 RUNTIME = Path(sys.prefix) / "runtime"
 LOG_CONFIGURATION = Path(__file__).resolve().parent.parent / "infra" / "spark" / "log4j2.properties"
 
-# Why each: see docs/architecture.md, "Spark settings". None changes what a row means, except the time zone, which fixes it.
+# Why each: see docs/architecture.md, "Spark settings". None changes what a row means, except the time zone, which
+# fixes it.
 PROPERTIES = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
@@ -21,8 +22,8 @@ PROPERTIES = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # A micro-batch runs the same few dozen plans again and again; the default cache of 100 compiled stages thrashes.
     "spark.sql.codegen.cache.maxEntries": "5000",
-    # HotSpot never compiles a method of more than 8000 bytes of bytecode. Below its own limit of 65535, Spark would hand it the decoder
-    # as one such method: 13 µs a record interpreted, 4 µs when Spark splits it.
+    # HotSpot never compiles a method of more than 8000 bytes of bytecode. Below its own limit of 65535, Spark would
+    # hand it the decoder as one such method: 13 µs a record interpreted, 4 µs when Spark splits it.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # The state of a Delta log of a few thousand files fits one task; the default is 50.
     "spark.databricks.delta.snapshotPartitions": "2",
@@ -47,7 +48,8 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     os.environ["PYSPARK_PYTHON"] = sys.executable
     java_options = (
         f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
-        # On two cores the collector that stops everything and is done beats the one that works beside the job: 15 % of a batch.
+        # On two cores the collector that stops everything and is done beats the one that works beside the job: 15 % of
+        # a batch.
         "-XX:+UseParallelGC -XX:+UseCompactObjectHeaders"
     )
     builder = (

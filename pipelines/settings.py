@@ -1,7 +1,7 @@
 """Deployment settings, from environment variables only: `PTS_` and, for a nested one, `PTS_GROUP__NAME`.
 
-What changes the meaning of rows is code (`contracts/rules.py`), never a setting. `pts settings` prints each value and where it
-came from.
+What changes the meaning of rows is code (`contracts/rules.py`), never a setting. `pts settings` prints each value and
+where it came from.
 """
 
 from pathlib import Path
@@ -20,13 +20,14 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
 
     bootstrap_servers: str | None = Field(
         default=None,
-        description="Brokers as host:port[,host:port]. Empty: the embedded broker. Set: no broker is started and these are used.",
+        description="Brokers as host:port[,host:port]. Empty: the embedded broker. Set: no broker is started and "
+        "these are used.",
     )
     partitions: int = Field(
         default=4,
         ge=1,
-        description="Partitions of each topic, applied once at its creation. Bounds the read parallelism; it can never be changed "
-        "afterwards, because all records of a package must stay in one partition.",
+        description="Partitions of each topic, applied once at its creation. Bounds the read parallelism; it can "
+        "never be changed afterwards, because all records of a package must stay in one partition.",
     )
     replication_factor: int = Field(
         default=1,
@@ -63,13 +64,14 @@ class Spark(BaseModel, frozen=True, extra="forbid"):
     driver_memory_mb: int = Field(
         default=2048,
         ge=1024,
-        description="Heap of the driver in MiB; with a local master the whole job lives in it. Below 1 GiB a full batch spills; "
-        "above 4 GiB nothing gets faster, because no state is held.",
+        description="Heap of the driver in MiB; with a local master the whole job lives in it. Below 1 GiB a full "
+        "batch spills; above 4 GiB nothing gets faster, because no state is held.",
     )
     shuffle_partitions: int = Field(
         default=2,
         ge=1,
-        description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty tasks.",
+        description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty "
+        "tasks.",
     )
     conf: dict[str, str] = Field(
         default_factory=dict,
@@ -83,13 +85,15 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     max_records_per_batch: int = Field(
         default=250_000,
         ge=1,
-        description="Most records that one micro-batch takes from the log. Larger batches drain a backlog faster, need more memory and make "
-        "a stop take longer: 250,000 is about 5 s of work on two cores. Far below 1,000 the fixed cost of a batch dominates.",
+        description="Most records that one micro-batch takes from the log. Larger batches drain a backlog faster, "
+        "need more memory and make a stop take longer: 250,000 is about 5 s of work on two cores. Far below 1,000 "
+        "the fixed cost of a batch dominates.",
     )
     trigger_seconds: float = Field(
         default=0.0,
         ge=0,
-        description="Least time between the starts of two micro-batches. 0: the next one starts when the last is done and there is something to read.",
+        description="Least time between the starts of two micro-batches. 0: the next one starts when the last is "
+        "done and there is something to read.",
     )
 
 
@@ -106,7 +110,8 @@ class Settings(BaseSettings):
     )
     lake: str = Field(
         default="",
-        description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. Empty: $PTS_HOME/lake.",
+        description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. "
+        "Empty: $PTS_HOME/lake.",
     )
     kafka: Kafka = Kafka()
     broker: Broker = Broker()

@@ -49,9 +49,8 @@ def as_variables(settings: Settings) -> dict[str, str]:
 def misspelt(environ: Mapping[str, str]) -> dict[str, str | None]:
     """PTS_ variables that are no setting, each with the setting that was probably meant."""
     known = {variable for variable, _, _ in _walk(Settings.model_construct(), "PTS_")}
-    groups = {
-        variable.rpartition("__")[0] for variable in known if "__" in variable
-    }  # a group may be given as one JSON object
+    # A group may be given as one JSON object.
+    groups = {variable.rpartition("__")[0] for variable in known if "__" in variable}
     strangers = [
         name
         for name in environ

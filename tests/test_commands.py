@@ -17,6 +17,7 @@ COMMANDS = [
     commands.Simulate(),
     commands.Simulate(seed=7, packages=10, rate=0, count=500),
     commands.Simulate(rate=0.5, duration_seconds=90.25, start=datetime(2025, 3, 4, 5, 6, 7, 8, tzinfo=UTC)),
+    commands.Simulate(resume=True),
     commands.Topics(),
     commands.Sql(query="SELECT 'a b', \"c\" FROM t -- note"),
     commands.Sql(query="-- note\nSELECT 1", engine="spark"),
@@ -25,7 +26,7 @@ COMMANDS = [
 ]
 
 
-class Heard(Exception):  # noqa: N818 - nothing went wrong
+class Heard(Exception):
     """Stops a command where its job would begin."""
 
 

@@ -53,6 +53,13 @@ def test_drawn_table_shows_square_brackets_as_they_are() -> None:
     assert "[red]no markup[/red]" in written(pa.table({"[bold]": ["[red]no markup[/red]"]}), "table")
 
 
+def test_text_of_a_record_cannot_steer_the_terminal_and_keeps_its_lines() -> None:
+    drawn = written(pa.table({"note": ["\x1b[2Jone\ntwo"]}), "table")
+
+    assert "\x1b" not in drawn
+    assert [line.strip("│ ") for line in drawn.splitlines() if line.startswith("│")][-1] == "two"
+
+
 def test_two_columns_of_one_name_keep_both_values_in_csv() -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["n", "n"])
 

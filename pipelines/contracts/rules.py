@@ -13,7 +13,7 @@ SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", 
 """Scans that agree in all of these (a null equals a null) are one scan; the one with the lowest offset is kept."""
 
 RECENCY = ("kafka_timestamp", "kafka_partition", "kafka_offset")
-"""Total order of records, greatest last: the route in force is the greatest, ties in `occurred_at` of scans break by it."""
+"""Total order of records, greatest last: the route in force is the greatest; scans of one `occurred_at` are ordered."""
 
 
 class Reason(StrEnum):

@@ -1,7 +1,8 @@
 """The three topics: keys, wire fields and the broker settings that the guarantees need.
 
-Limits of the JSON form, beyond which a value is malformed (Jackson's `StreamReadConstraints` as Spark uses them): 999 levels of nesting,
-numbers of 1,000 digits, member names of 50,000 characters, strings of 20,000,000 characters. Member names must be distinct.
+Limits of the JSON form, beyond which a value is malformed (Jackson's `StreamReadConstraints` as Spark uses them): 999
+levels of nesting, numbers of 1,000 digits, member names of 50,000 characters, strings of 20,000,000 characters. Member
+names must be distinct.
 """
 
 from dataclasses import dataclass, field
@@ -14,8 +15,9 @@ FieldKind = Literal["integer", "timestamp", "text"]
 class WireField:
     """One field of a value: its name on the wire, its column in silver, and how it is read.
 
-    An `integer` is an optional sign and ASCII digits that fit 64 bits. A `timestamp` is `yyyy-MM-dd`, `T` or a space, `HH:mm:ss`,
-    up to 9 fractional digits (truncated to microseconds), then nothing (UTC), `Z` or an offset `+hh:mm` within 18 hours.
+    An `integer` is an optional sign and ASCII digits that fit 64 bits. A `timestamp` is `yyyy-MM-dd`, `T` or a space,
+    `HH:mm:ss`, up to 9 fractional digits (truncated to microseconds), then nothing (UTC), `Z` or an offset `+hh:mm`
+    within 18 hours.
     """
 
     name: str
@@ -75,7 +77,8 @@ SHIP_ROUTES = Topic(
 
 PACKAGE_REPORTS = Topic(
     name="package-reports",
-    doc="The report of a package each time it changes, as JSON. At least once: the coordinates in a message make a repeat recognisable.",
+    doc="The report of a package each time it changes, as JSON. At least once: the coordinates in a message make a "
+    "repeat recognisable.",
     cleanup_policy="compact",
 )
 

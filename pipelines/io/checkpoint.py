@@ -1,7 +1,8 @@
-"""What Structured Streaming keeps of a query: its identity, and the offsets of the batches that it planned and committed.
+"""What Structured Streaming keeps of a query: its identity, and the offsets of the batches it planned and committed.
 
-Layout, from Spark's `StreamExecution` and `HDFSMetadataLog`: `metadata` holds the query's id; `sources/0/0` the offsets at which the
-first batch begins; `offsets/<n>` the offsets at which batch n ends, written before the batch runs; `commits/<n>` is written when it is done.
+Layout, from Spark's `StreamExecution` and `HDFSMetadataLog`: `metadata` holds the query's id; `sources/0/0` the
+offsets at which the first batch begins; `offsets/<n>` the offsets at which batch n ends, written before the batch
+runs; `commits/<n>` is written when it is done.
 """
 
 import json
@@ -26,8 +27,9 @@ class Checkpoint:
         if not self._storage.exists(path):
             if self.last_planned() is not None:
                 raise LakeMismatch(
-                    f"The checkpoint {self.path} has planned batches but lost its file `metadata`, by which writes are told apart. "
-                    "Restore the file; Spark would invent a new identity and write batches a second time."
+                    f"The checkpoint {self.path} has planned batches but lost its file `metadata`, by which writes "
+                    "are told apart. Restore the file; Spark would invent a new identity and write batches a second "
+                    "time."
                 )
             return None
         return str(self._parsed(path, self._storage.text(path))["id"])

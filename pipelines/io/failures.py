@@ -1,33 +1,47 @@
 """Failures of Spark, Delta and Kafka that have a known cause, as the errors that an operator reads."""
 
 import re
+from typing import NamedTuple
 
 from pipelines.errors import AnotherWriter, BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError
 
-KNOWN: tuple[tuple[str, type[PtsError], str], ...] = (
-    (
+
+class Cause(NamedTuple):
+    """A known cause: what an engine's message shows of it, and the error that names it."""
+
+    pattern: str
+    kind: type[PtsError]
+    message: str
+
+
+CAUSES = (
+    Cause(
         r"No space left on device|Disk quota exceeded",
         LakeUnavailable,
         "The disk is full. Free some space and start again: nothing is lost.",
     ),
-    (
+    Cause(
         r"Read-only file system|Permission denied|AccessControlException|AccessDenied",
         LakeUnavailable,
-        "The lake or its checkpoint cannot be written. Give the job's user write permission and start again: nothing is lost.",
+        "The lake or its checkpoint cannot be written. Give the job's user write permission and start again: nothing "
+        "is lost.",
     ),
-    (
-        r"OffsetOutOfRange|data may have been lost|data loss|DATA_LOSS|MISSING_TOPIC_PARTITIONS|offset was changed from|NOT_READ_OFFSETS_RANGE",
+    Cause(
+        r"OffsetOutOfRange|data may have been lost|data loss|DATA_LOSS|MISSING_TOPIC_PARTITIONS"
+        r"|offset was changed from|NOT_READ_OFFSETS_RANGE",
         LogTruncated,
-        "The log no longer holds records that were still to be read. Compare the topics' first offsets with the ledger's last row "
-        "(ops.batches), and restore the topic.",
+        "The log no longer holds records that were still to be read. Compare the topics' first offsets with the "
+        "ledger's last row (ops.batches), and restore the topic.",
     ),
-    (
-        r"Multiple streaming (queries|jobs)|CONCURRENT_STREAM_LOG_UPDATE|ConcurrentTransactionException|DELTA_CONCURRENT_TRANSACTION",
+    Cause(
+        r"Multiple streaming (queries|jobs)|CONCURRENT_STREAM_LOG_UPDATE"
+        r"|ConcurrentTransactionException|DELTA_CONCURRENT_TRANSACTION",
         AnotherWriter,
         "Another live job took over this checkpoint. Stop one of the two.",
     ),
-    (
-        r"org\.apache\.kafka\.common\.errors\.(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable)\w*Exception"
+    Cause(
+        r"org\.apache\.kafka\.common\.errors\."
+        r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable)\w*Exception"
         r"|No resolvable bootstrap urls|Failed to construct kafka consumer|Failed to create new KafkaAdminClient",
         BrokerUnavailable,
         "The Kafka brokers stopped answering. Start again when they are back: the job goes on where it stopped.",
@@ -38,7 +52,7 @@ KNOWN: tuple[tuple[str, type[PtsError], str], ...] = (
 def known_failure(error: BaseException) -> PtsError | None:
     """The error to show for an engine failure; None when its cause is not known, so that its traceback is kept."""
     text = str(error)
-    for pattern, kind, message in KNOWN:
+    for pattern, kind, message in CAUSES:
         if found := re.search(pattern, text):
             start = text.rfind("\n", 0, found.start()) + 1
             line = text[start : found.end() + 160].splitlines()[0].strip()

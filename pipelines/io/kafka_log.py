@@ -13,7 +13,7 @@ Offsets = dict[str, dict[int, int]]
 
 @dataclass(frozen=True)
 class OffsetRange:
-    """The records of one partition at offsets `[start, end)`. An end is the offset of the next record, not of the last."""
+    """The records of one partition at offsets `[start, end)`: the end is the offset of the next record."""
 
     topic: str
     partition: int

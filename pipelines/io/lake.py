@@ -10,6 +10,7 @@ from typing import Any
 from delta import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.storage import Storage
@@ -90,11 +91,12 @@ class Lake:
             if there.dataType.simpleString() != here.dataType.simpleString():
                 yield f"column {name} is {there.dataType.simpleString()}, not {here.dataType.simpleString()}"
             elif there.nullable != here.nullable:
-                yield f"column {name} is {'nullable' if there.nullable else 'NOT NULL'}, not {'nullable' if here.nullable else 'NOT NULL'}"
+                yield f"column {name} is {_nullability(there)}, not {_nullability(here)}"
         if not fields.keys() ^ expected.keys() and list(fields) != list(expected):
             yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
         if tuple(detail["clusteringColumns"]) != table.cluster_by:
-            yield f"it is clustered by ({', '.join(detail['clusteringColumns'])}), not by ({', '.join(table.cluster_by)})"
+            there_columns = ", ".join(detail["clusteringColumns"])
+            yield f"it is clustered by ({there_columns}), not by ({', '.join(table.cluster_by)})"
         there_properties = {
             key: value for key, value in detail["properties"].items() if key in table.properties or "constraints" in key
         }
@@ -114,13 +116,13 @@ class Lake:
         return (reader if version is None else reader.option("versionAsOf", version)).load(self.path(table))
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
-        """Adds the rows once, however often it is called with the same transaction; returns the commit that holds them."""
+        """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""
         writer = rows.write.format("delta").mode("append")
         writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(self.path(table))
         return self._commit_of(table, transaction)
 
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
-        """Puts the rows in place of those with the same key, once per transaction; returns the commit that holds them."""
+        """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
         condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
         with self._transaction(transaction):
             (
@@ -146,7 +148,7 @@ class Lake:
                 self._spark.conf.unset(f"spark.databricks.delta.write.{name}")
 
     def version(self, table: Table) -> int:
-        """The newest version. Commits are numbered without gaps, so after the first look it is enough to look for the next ones."""
+        """The newest version. Commits are numbered without gaps, so after a first look only the next is looked for."""
         if table.name not in self._versions:
             names = self._storage.names(f"{self.path(table)}/_delta_log")
             numbers = [
@@ -161,17 +163,16 @@ class Lake:
         return f"{self.path(table)}/_delta_log/{version:020d}.json"
 
     def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
-        """The commit that carries the transaction: the newest, unless maintenance committed since, or the write was a repeat."""
+        """The commit that carries the transaction: the newest, unless the write was a repeat or others came since."""
         for version in range(self.version(table), -1, -1):
             actions = [json.loads(line) for line in self._storage.text(self._commit_file(table, version)).splitlines()]
             marks = [action["txn"] for action in actions if "txn" in action]
-            if {"appId": transaction.app_id, "version": transaction.version}.items() <= (
-                marks[0] if marks else {}
-            ).items():
+            wanted = {"appId": transaction.app_id, "version": transaction.version}
+            if marks and wanted.items() <= marks[0].items():
                 return _commit(version, [json.loads(action["add"]["stats"]) for action in actions if "add" in action])
         raise LakeMismatch(
-            f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no commit in its log carries it: "
-            "that batch was written before, and its commit is gone."
+            f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no commit in "
+            "its log carries it: that batch was written before, and its commit is gone."
         )
 
 
@@ -188,6 +189,10 @@ def _commit(version: int, statistics: list[dict[str, Any]]) -> Commit:
         first_kafka_timestamp=datetime.fromisoformat(min(minima)) if minima else None,
         last_kafka_timestamp=datetime.fromisoformat(max(maxima)) if maxima else None,
     )
+
+
+def _nullability(field: T.StructField) -> str:
+    return "nullable" if field.nullable else "NOT NULL"
 
 
 def _quoted(text: str) -> str:

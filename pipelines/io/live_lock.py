@@ -13,8 +13,9 @@ from pipelines.errors import AnotherWriter, LakeUnavailable
 def live_lock(lake_root: str) -> Iterator[None]:
     """Holds the lake for one live job; the lock goes with the process, however it ends.
 
-    On a lake that is a folder, a second job is refused here. On any lake, two jobs share one checkpoint: the second to plan a batch
-    fails on Spark's offset log, and Delta takes each write of a batch once. So this lock is courtesy, not the guarantee.
+    On a lake that is a folder, a second job is refused here. On any lake, two jobs share one checkpoint: the second to
+    plan a batch fails on Spark's offset log, and Delta takes each write of a batch once. So this lock is courtesy, not
+    the guarantee.
 
     Raises:
         AnotherWriter: A live job holds the lake.
@@ -37,7 +38,8 @@ def live_lock(lake_root: str) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             raise AnotherWriter(
-                f"Process {file.read().strip() or 'unknown'} already runs the live job on {lake_root}. Stop it first, or use another PTS_LAKE."
+                f"Process {file.read().strip() or 'unknown'} already runs the live job on {lake_root}. Stop it first, "
+                "or use another PTS_LAKE."
             ) from error
         file.truncate(0)
         file.write(str(os.getpid()))

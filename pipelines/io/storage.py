@@ -10,7 +10,7 @@ class Storage:
 
     def __init__(self, spark: SparkSession) -> None:
         self._jvm: Any = spark._jvm
-        self._configuration = spark._jsc.hadoopConfiguration()  # type: ignore[attr-defined]
+        self._configuration = spark._jsc.hadoopConfiguration()
 
     def _open(self, path: str) -> tuple[Any, Any]:
         location = self._jvm.org.apache.hadoop.fs.Path(path)

@@ -28,7 +28,7 @@ CONFIGURATION = Path(pipelines.__file__).parent.parent / "infra" / "supervisor" 
 SERVICES: dict[str, commands.Command] = {
     "broker": commands.Broker(),
     "stream": commands.Stream(),
-    "simulate": commands.Simulate(),
+    "simulate": commands.Simulate(resume=True),
 }
 """In the order of their start."""
 

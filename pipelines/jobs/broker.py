@@ -87,9 +87,8 @@ def _check_port(port: int, setting: str) -> None:
 
 def _format(properties: Path, heap_mb: int) -> None:
     """Marks the empty data folder as this new cluster's own. Kafka never starts on a folder that is not."""
-    cluster_id = (
-        base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "_")
-    )  # no leading dash on a command line
+    encoded = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()
+    cluster_id = encoded.rstrip("=").replace("-", "_")  # no leading dash on a command line
     arguments = ("format", "--ignore-formatted", "-t", cluster_id, "-c", str(properties))
     command = _java(heap_mb, "kafka.tools.StorageTool", *arguments, options=["-XX:TieredStopAtLevel=1"])  # short-lived
     done = subprocess.run(command, capture_output=True, text=True, check=False)

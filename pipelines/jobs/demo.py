@@ -17,12 +17,14 @@ from pipelines.settings import Settings
 
 PACKAGES_SHOWN = 8
 REFRESH_SECONDS = 3.0
+MOST_RECORDS_PER_BATCH = 40_000
+"""Smaller batches than the job would take by itself: also the first ones, on a cold engine, are soon to be seen."""
 
 QUARANTINE = "SELECT reason, count(*) AS records FROM silver.quarantine GROUP BY reason ORDER BY records DESC, reason"
 PACKAGE_COLUMNS = "tracking_number, number_of_remaining_stops, status_code, city, occurred_at"
-MOVING = f"""
-    SELECT {PACKAGE_COLUMNS} FROM gold.remaining_stops WHERE number_of_remaining_stops BETWEEN 3 AND 12
-    ORDER BY event_kafka_timestamp DESC, tracking_number LIMIT {PACKAGES_SHOWN}
+TOTALS = """
+    SELECT count(*) AS seen, count(*) FILTER (number_of_remaining_stops > 0) AS "on their way",
+    count(*) FILTER (status_code = 'DL') AS delivered FROM gold.remaining_stops
 """
 
 
@@ -35,6 +37,9 @@ def run(settings: Settings, console: Console) -> None:
     def say(text: str) -> None:
         console.print(text, soft_wrap=True, markup=False)
 
+    most = min(settings.stream.max_records_per_batch, MOST_RECORDS_PER_BATCH)
+    stream = settings.stream.model_copy(update={"max_records_per_batch": most})
+    settings = settings.model_copy(update={"stream": stream})
     view = DemoView()
     with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
         rounds = _rounds(watch, view, settings)
@@ -58,8 +63,9 @@ def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
             match event:
                 case LogLine(text):
                     view.take_line(text)
-                case StateChange(service):
+                case StateChange(service, remark):
                     view.take_state(service)
+                    view.remark = remark or view.remark
         is_due = time.monotonic() - asked_at >= REFRESH_SECONDS
         if is_due:
             with suppress(PtsError):  # a table may be in the making; what is really wrong, the job says itself
@@ -69,13 +75,25 @@ def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
 
 
 def _ask(view: DemoView, settings: Settings) -> None:
+    (view.totals,) = _rows(TOTALS, settings)
     view.quarantined = {row["reason"]: row["records"] for row in _rows(QUARANTINE, settings)}
-    if not view.packages:
-        view.take_packages(_rows(MOVING, settings))
-    else:
-        numbers = ", ".join(map(str, view.packages))
-        query = f"SELECT {PACKAGE_COLUMNS} FROM gold.remaining_stops WHERE tracking_number IN ({numbers})"
-        view.take_packages(_rows(query, settings))
+    view.take_packages(_packages(f"tracking_number IN ({_listed(view)})", PACKAGES_SHOWN, settings))
+    vacancies = PACKAGES_SHOWN - len(view.packages)
+    on_their_way = f"number_of_remaining_stops BETWEEN 3 AND 12 AND tracking_number NOT IN ({_listed(view)})"
+    view.take_packages(_packages(on_their_way, vacancies, settings))
+
+
+def _listed(view: DemoView) -> str:
+    return ", ".join(map(str, (0, *view.packages)))  # an empty list is no SQL; no package is number 0
+
+
+def _packages(condition: str, limit: int, settings: Settings) -> list[dict[str, Any]]:
+    """Reports that fulfil a condition, those first that moved last."""
+    query = f"""
+        SELECT {PACKAGE_COLUMNS} FROM gold.remaining_stops WHERE {condition}
+        ORDER BY event_kafka_timestamp DESC, tracking_number LIMIT {limit}
+    """
+    return _rows(query, settings)
 
 
 def _rows(query: str, settings: Settings) -> list[dict[str, Any]]:

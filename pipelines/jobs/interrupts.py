@@ -1,34 +1,59 @@
-"""Signals while a stack runs in the foreground."""
+"""What signals do to a command that runs for long: end it like Ctrl-C, ask it to stop, or nothing for a while."""
 
 import signal
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, a polite kill, a closed terminal."""
 
 
 @contextmanager
 def signals_interrupt() -> Iterator[None]:
-    """SIGTERM and a closed terminal end the block as Ctrl-C does; a signal that `nohup` ignores stays ignored."""
-    heard = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is not signal.SIG_IGN]
-    former = {number: signal.signal(number, _interrupt) for number in heard}
-    try:
+    """Every ending ends the block as Ctrl-C does: by a `KeyboardInterrupt`."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    with _handled(_heard(), interrupt):
         yield
-    finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+
+
+@contextmanager
+def signals_ask_to_stop() -> Iterator[threading.Event]:
+    """Every ending sets the event, and the block ends itself when it is at a good place."""
+    stop = threading.Event()
+
+    def ask(_signal: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    with _handled(_heard(), ask):
+        yield stop
 
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
     """A second Ctrl-C does not cut a stop short: it would leave processes behind."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    former = {number: signal.signal(number, signal.SIG_IGN) for number in numbers}
+    with _handled(ENDINGS, signal.SIG_IGN):
+        yield
+
+
+def _heard() -> list[signal.Signals]:
+    """All of them, but for a closed terminal that `nohup` has this process ignore."""
+    is_deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    return [number for number in ENDINGS if not (is_deaf and number is signal.SIGHUP)]
+
+
+@contextmanager
+def _handled(
+    numbers: Sequence[signal.Signals], handler: Callable[[int, FrameType | None], Any] | int
+) -> Iterator[None]:
+    former = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, handler in former.items():
-            signal.signal(number, handler)
+        for number, before in former.items():
+            signal.signal(number, before)

@@ -5,7 +5,7 @@ is skipped, what is missing is written. What the batch adds is decided once, in 
 Kafka coordinates, also on a repeat.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -43,7 +43,7 @@ class Batch:
 class MicroBatch:
     """Runs one batch. `wire_formats` is `csv` or `json` by topic name."""
 
-    def __init__(self, batch: Batch, lake: Lake, log: KafkaLog, wire_formats: dict[str, str]) -> None:
+    def __init__(self, batch: Batch, lake: Lake, log: KafkaLog, wire_formats: Mapping[str, str]) -> None:
         self._batch = batch
         self._lake = lake
         self._log = log

@@ -1,4 +1,4 @@
-"""Where the live job goes on: agreement between the ledger, the streaming checkpoint and the log, checked before anything is written."""
+"""Where the live job goes on: ledger, streaming checkpoint and log must agree before anything is written."""
 
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.checkpoint import Checkpoint
@@ -33,14 +33,15 @@ def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         committed = checkpoint.last_committed()
         if committed is not None:
             raise LakeMismatch(
-                f"The checkpoint {checkpoint.path} has committed batch {committed}, but the ledger ops.batches has no row. "
-                "Restore ops.batches, or delete the lake and replay the log."
+                f"The checkpoint {checkpoint.path} has committed batch {committed}, but the ledger ops.batches has no "
+                "row. Restore ops.batches, or delete the lake and replay the log."
             )
         return
     if query_id != last.checkpoint_id:
         raise LakeMismatch(
-            f"The ledger's last batch {last.batch_id} was planned by checkpoint {last.checkpoint_id}, but {checkpoint.path} "
-            f"{'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, or delete the lake and replay the log."
+            f"The ledger's last batch {last.batch_id} was planned by checkpoint {last.checkpoint_id}, but "
+            f"{checkpoint.path} {'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, or "
+            "delete the lake and replay the log."
         )
     planned, committed = checkpoint.last_planned(), checkpoint.last_committed()
     number = last.checkpoint_batch_id
@@ -50,13 +51,14 @@ def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         or committed not in (number, number - 1 if number else None)
     ):
         raise LakeMismatch(
-            f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and committed {committed}. "
-            "One of the two was restored from another time: restore both from the same, or delete the lake and replay the log."
+            f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and "
+            f"committed {committed}. One of the two was restored from another time: restore both from the same, or "
+            "delete the lake and replay the log."
         )
     if checkpoint.end_offsets(number) != last.end_offsets:
         raise LakeMismatch(
-            f"Batch {number} ends at {last.end_offsets} in the ledger, but at {checkpoint.end_offsets(number)} in {checkpoint.path}. "
-            "Restore the one that is wrong, or delete the lake and replay the log."
+            f"Batch {number} ends at {last.end_offsets} in the ledger, but at {checkpoint.end_offsets(number)} in "
+            f"{checkpoint.path}. Restore the one that is wrong, or delete the lake and replay the log."
         )
 
 
@@ -64,18 +66,21 @@ def _reachable(start: Offsets, begin: Offsets, end: Offsets) -> Offsets:
     for topic, partitions in start.items():
         if partitions.keys() != end.get(topic, {}).keys():
             raise TopicMismatch(
-                f"Topic {topic} has partitions {sorted(end.get(topic, {}))}, but the lake was built from {sorted(partitions)}: records of "
-                "one package would be in two. Create the topic anew with the old number, or build a new lake from the beginning of the log."
+                f"Topic {topic} has partitions {sorted(end.get(topic, {}))}, but the lake was built from "
+                f"{sorted(partitions)}: records of one package would be in two. Create the topic anew with the old "
+                "number, or build a new lake from the beginning of the log."
             )
         for partition, offset in partitions.items():
             if offset < begin[topic][partition]:
                 raise LogTruncated(
-                    f"{topic}/{partition} begins at offset {begin[topic][partition]}, but {offset} is the next to be read: the log lost "
-                    f"{begin[topic][partition] - offset} records. Set retention.ms=-1, and restore the topic from a backup."
+                    f"{topic}/{partition} begins at offset {begin[topic][partition]}, but {offset} is the next to be "
+                    f"read: the log lost {begin[topic][partition] - offset} records. Set retention.ms=-1, and restore "
+                    "the topic from a backup."
                 )
             if offset > end[topic][partition]:
                 raise LogTruncated(
-                    f"{topic}/{partition} ends at offset {end[topic][partition]}, but the lake has read up to {offset}: the topic was "
-                    "recreated, or the broker came back with an older log. Restore the topic, or build a new lake from this log."
+                    f"{topic}/{partition} ends at offset {end[topic][partition]}, but the lake has read up to "
+                    f"{offset}: the topic was recreated, or the broker came back with an older log. Restore the "
+                    "topic, or build a new lake from this log."
                 )
     return start

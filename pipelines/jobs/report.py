@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from pipelines.contracts.rules import Status
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.reader import LakeReader
+from pipelines.rendering import printable, status_text
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class PackageReport:
         parts = [f"Package {self.tracking_number}: {self._remaining()}"]
         if scan.get("event_kafka_offset") is not None:
             place = f" {_place(scan)}" if _place(scan) else ""
-            parts += [_status(scan["status_code"]), f"last seen{place} at {_time(scan['occurred_at'])}"]
+            parts += [status_text(scan["status_code"]), f"last seen{place} at {_time(scan['occurred_at'])}"]
         return ", ".join(parts)
 
     def _remaining(self) -> str:
@@ -108,8 +108,8 @@ class PackageReport:
         cells = (
             (
                 _time(row["occurred_at"]),
-                _printable(row["event_code"]),
-                _status(row["status_code"]),
+                printable(row["event_code"]),
+                status_text(row["status_code"]),
                 _place(row),
                 str(row["current_stop_id"]),
                 _coordinates(row),
@@ -173,16 +173,6 @@ def _stops(count: int) -> str:
     return "1 stop" if count == 1 else f"{count} stops"
 
 
-def _status(code: str | None) -> str:
-    known = {status.value: status.name.lower().replace("_", " ") for status in Status}
-    return "status unknown" if code is None else known.get(code) or _printable(f"status {code}")
-
-
 def _place(row: Row) -> str:
-    names = [_printable(row[name]) for name in ("city", "state", "country") if row[name]]
+    names = [printable(row[name]) for name in ("city", "state", "country") if row[name]]
     return " ".join(names)
-
-
-def _printable(text: str) -> str:
-    """The text without characters that a terminal would obey."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -1,21 +1,19 @@
 """Appends the simulated feed to the input topics, at a rate of wall-clock time."""
 
-import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
-from types import FrameType
 from typing import Protocol
 
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import TopicMismatch
-from pipelines.io.kafka_admin import topic_states
+from pipelines.io.kafka_admin import begin_offsets, end_offsets, topic_states
 from pipelines.io.log_producer import LogProducer
+from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.simulation.pacing import slices
@@ -51,7 +49,9 @@ class Log(Protocol):
 def run(command: Simulate, settings: Settings) -> SimulateSummary:
     """Appends until the packages are through, the count or duration is reached, or SIGTERM or SIGINT asks to stop.
 
-    In each of these cases all that was handed over is flushed, and the log holds a prefix of the feed.
+    In each of these cases all that was handed over is flushed, and the log holds a prefix of the feed. With `resume`
+    the run leaves that prefix out: as many records as the input topics hold, on the assumption that they hold nothing
+    but this feed.
 
     Raises:
         BrokerUnavailable: no broker answers, or one does not take a record.
@@ -72,7 +72,9 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
         settings.kafka.ship_events_format,
         settings.kafka.ship_routes_format,
     )
-    with _stopping_on_signals() as stop:
+    with signals_ask_to_stop() as stop:
+        if command.resume:
+            _leave_out(_records_in(servers, names), records, stop)
         limited = islice(records, command.count)
         return append_paced(limited, command.rate, command.duration_seconds, LogProducer(servers), stop)
 
@@ -101,17 +103,13 @@ def append_paced(
     )
 
 
-@contextmanager
-def _stopping_on_signals() -> Iterator[threading.Event]:
-    """An event that SIGTERM or SIGINT sets, as long as the context lasts."""
-    stop = threading.Event()
+def _records_in(bootstrap_servers: str, topics: list[str]) -> int:
+    begin, end = begin_offsets(bootstrap_servers, topics), end_offsets(bootstrap_servers, topics)
+    return sum(sum(end[topic].values()) - sum(begin[topic].values()) for topic in topics)
 
-    def ask(_signal: int, _frame: FrameType | None) -> None:
-        stop.set()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield stop
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+def _leave_out(count: int, records: Iterator[Record], stop: threading.Event) -> None:
+    """Takes the first records away before the clock of the pacing starts."""
+    for _ in islice(records, count):
+        if stop.is_set():
+            return

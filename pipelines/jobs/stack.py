@@ -35,9 +35,8 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
             f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
             "Unset it for the embedded one."
         )
-    wanted = (
-        set(named or SERVICES) | {"broker"} if settings.has_embedded_broker else set(named or SERVICES) - {"broker"}
-    )
+    chosen = set(named or SERVICES)
+    wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - {"broker"}
     return tuple(name for name in SERVICES if name in wanted)
 
 
@@ -124,9 +123,9 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
         raise StackError(f"A supervisor that died left {', '.join(orphans)} running. `pts down` stops that.")
     missing = tuple(name for name in wanted if not found[name].is_alive)
     if not missing or not set(missing) & set(named or wanted):
-        raise StackError(
-            f"{', '.join(named or wanted)} already runs in {settings.home.resolve()}. `pts down` stops it."
-        )
+        already = " and ".join(named or wanted)
+        runs = "run" if " and " in already else "runs"
+        raise StackError(f"{already} already {runs} in {settings.home.resolve()}. `pts down` stops the stack.")
     return missing
 
 
@@ -165,10 +164,9 @@ def _stop_orphan(service: Service, settings: Settings) -> None:
     assert service.pid is not None
     _end(service.pid, signal.SIGTERM)
     if not _wait(lambda: not services(settings)[service.name].is_alive, ORPHAN_STOP_SECONDS):
+        # Each service leads a group of its own, to which a JVM that it started belongs.
         with suppress(ProcessLookupError):
-            os.killpg(
-                service.pid, signal.SIGKILL
-            )  # each service leads a group of its own, a JVM that it started included
+            os.killpg(service.pid, signal.SIGKILL)
 
 
 def _end(pid: int, with_signal: signal.Signals) -> None:

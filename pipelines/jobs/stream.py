@@ -15,7 +15,7 @@ from types import FrameType
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
@@ -31,7 +31,7 @@ from pipelines.jobs.micro_batch import Batch, MicroBatch
 from pipelines.jobs.position import starting_offsets
 from pipelines.jobs.topics import check_topics
 from pipelines.session import open_session
-from pipelines.settings import Settings
+from pipelines.settings import Settings, WireFormat
 from pipelines.tables import TABLES
 
 QUERY = "live"
@@ -86,7 +86,7 @@ class LiveJob:
         self._spark = spark
         self._settings = settings
         self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
-        self._wire_formats = {
+        self._wire_formats: dict[str, WireFormat] = {
             "ship-events": settings.kafka.ship_events_format,
             "ship-routes": settings.kafka.ship_routes_format,
         }
@@ -123,7 +123,7 @@ class LiveJob:
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
         """Waits for the query to end, or ends it at a batch boundary when asked to. Raises what ended a batch."""
         try:
-            while not self._stop.is_set() and not query.awaitTermination(0.2):
+            while not self._stop.is_set() and not query.awaitTermination(1):
                 progress.sample()
         except PySparkException:
             if self._failure is None and not self._stop.is_set():

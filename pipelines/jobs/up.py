@@ -32,6 +32,8 @@ def run(services: Sequence[str], settings: Settings, *, detach: bool, console: C
             match event:
                 case LogLine(text):
                     show_line(text, console)
-                case StateChange(service):
+                case StateChange(service, remark):
                     say(f"{service.name}: {service.state}" + (f", process {service.pid}" if service.pid else ""))
+                    if remark:
+                        say(remark)
     say("Stopped.")

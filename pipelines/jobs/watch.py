@@ -16,9 +16,10 @@ KILLED = -1
 
 @dataclass(frozen=True)
 class StateChange:
-    """A service came to another state."""
+    """A service came to another state; the remark is what follows from it, if anything does."""
 
     service: Service
+    remark: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,7 @@ class Watch:
     """
 
     def __init__(self, settings: Settings, watched: Sequence[str]) -> None:
+        self._home = settings.home.resolve()
         self._supervisor = Supervisor(settings)
         self._watched = watched
         self._tails = {name: LogTail(self._supervisor.log(name)) for name in watched}
@@ -62,7 +64,15 @@ class Watch:
         for service in found:
             if self._seen.get(service.name) != service.state:
                 self._seen[service.name] = service.state
-                yield StateChange(service)
+                yield StateChange(service, self._remark(service))
+
+    def _remark(self, service: Service) -> str | None:
+        if service.name != "simulate" or service.state != "EXITED" or service.has_failed:
+            return None
+        return (
+            f"The feed has been played to its end. To begin again, delete {self._home}; "
+            "`pts simulate --seed 43` adds another one."
+        )
 
 
 def ended_by_itself(service: Service, tail: LogTail) -> StackError:

@@ -1,4 +1,4 @@
-"""One module per table, one record in each. `TABLES` are all of them, in the order in which a micro-batch writes them."""
+"""One module per table, one record in each. `TABLES` are all of them, in the order in which a batch writes them."""
 
 from pipelines.tables.bronze_ship_events import BRONZE_SHIP_EVENTS
 from pipelines.tables.bronze_ship_routes import BRONZE_SHIP_ROUTES

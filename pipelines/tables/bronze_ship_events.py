@@ -1,20 +1,6 @@
 """`bronze.ship_events`: topic `ship-events`, record for record."""
 
-from pipelines.tables.record import HEADERS_TYPE, RECORD_KEY, RECORD_STATISTICS, Column, Table, kafka_coordinates
+from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.tables.bronze import archive_of
 
-BRONZE_SHIP_EVENTS = Table(
-    name="bronze.ship_events",
-    doc="Every record of topic ship-events as it stood on the log, good or bad.",
-    grain="one row per Kafka record",
-    key=RECORD_KEY,
-    cluster_by=("kafka_partition", "kafka_offset"),
-    statistics=RECORD_STATISTICS,
-    is_append_only=True,
-    columns=(
-        Column("key", "BINARY", "Key of the record, byte for byte."),
-        Column("value", "BINARY", "Value of the record, byte for byte."),
-        Column("headers", HEADERS_TYPE, "Headers of the record in their order; null when it has none."),
-        *kafka_coordinates(),
-        Column("ingested_at", "TIMESTAMP", "When the micro-batch that read the record began.", is_required=True),
-    ),
-)
+BRONZE_SHIP_EVENTS = archive_of(SHIP_EVENTS)

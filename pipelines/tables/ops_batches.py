@@ -33,7 +33,8 @@ OPS_BATCHES = Table(
         Column(
             "tables",
             "ARRAY<STRUCT<table_name: STRING, version: BIGINT, position: BIGINT>>",
-            "Delta version of every table at the end of the batch, and the batch_id up to which its rows follow the log.",
+            "Delta version of every table at the end of the batch, and the batch_id up to which its rows follow the "
+            "log.",
             is_required=True,
         ),
     ),

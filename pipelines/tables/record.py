@@ -1,4 +1,4 @@
-"""What a table is: one frozen record from which its DDL, its schema check, its documentation and its baseline checks derive."""
+"""What a table is: one frozen record that gives its DDL, schema check, documentation and baseline checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,11 +29,12 @@ class Table:
         grain: What there is exactly one row for.
         columns: In order.
         key: Columns that identify a row.
-        cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips files. It adds no
-            reader feature, so delta-rs, DuckDB and Polars read the table.
-        statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on every write.
-        constraints: Row-level truths by name, enforced by Delta on every write; a condition that is null counts as broken. A row
-            that breaks one stops the job: bad input never gets this far, so it is a defect.
+        cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips
+            files. It adds no reader feature, so delta-rs, DuckDB and Polars read the table.
+        statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on
+            every write.
+        constraints: Row-level truths by name, enforced by Delta on every write; a condition that is null counts as
+            broken. A row that breaks one stops the job: bad input never gets this far, so it is a defect.
         is_append_only: Rows are never changed or removed.
         owner: Who answers for it.
     """
@@ -58,7 +59,8 @@ class Table:
         """Delta table properties."""
         properties = {
             "delta.appendOnly": str(self.is_append_only).lower(),
-            # A checkpoint of the Delta log every 10 commits (the default) costs a small table more than reading 100 small files.
+            # A checkpoint of the Delta log every 10 commits (the default) costs a small table more than reading 100
+            # small files.
             "delta.checkpointInterval": "100",
             "delta.dataSkippingStatsColumns": ",".join(self.statistics or self.key),
         }

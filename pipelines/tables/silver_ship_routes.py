@@ -4,7 +4,8 @@ from pipelines.tables.record import RECORD_KEY, RECORD_STATISTICS, Column, Table
 
 SILVER_SHIP_ROUTES = Table(
     name="silver.ship_routes",
-    doc="Accepted route records. The route in force of a package is its greatest (kafka_timestamp, kafka_partition, kafka_offset).",
+    doc="Accepted route records. The route in force of a package is its greatest (kafka_timestamp, kafka_partition, "
+    "kafka_offset).",
     grain="one row per route version",
     key=RECORD_KEY,
     cluster_by=("tracking_number",),

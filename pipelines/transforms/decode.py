@@ -1,4 +1,4 @@
-"""What do the bytes of a value say? Both wire formats end in the same shape: text by field, and what was wrong with the syntax.
+"""What do the bytes of a value say? Both wire formats end in one shape: text by field, and what is wrong with it.
 
 The result is the records with
   `syntax`    a `Reason` (`empty`, `not_utf8`, `malformed`), or null when the value could be taken apart;
@@ -12,7 +12,8 @@ from pyspark.sql import functions as F
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import FieldKind, Topic, WireField
 
-# One CSV field: quoted (quotes inside doubled) or bare. Possessive, so that a field of megabytes neither backtracks nor recurses.
+# One CSV field: quoted (quotes inside doubled) or bare. Possessive, so that a field of megabytes neither backtracks
+# nor recurses.
 QUOTED = '"[^"]*+(?:""[^"]*+)*+"'
 BARE = r'[^",\r\n]*+'
 CSV_FIELD = f"(?:{QUOTED}|{BARE})"
@@ -23,7 +24,7 @@ JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
     "timestamp": ("STRING",),
     "text": ("STRING",),
 }
-"""Variant types that a JSON member may have; a number with a fraction or an exponent, or beyond 64 bits, is no BIGINT."""
+"""Variant types that a JSON member may have; a number with a fraction, an exponent or over 64 bits is no BIGINT."""
 
 
 def decoded(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
@@ -42,16 +43,16 @@ def decoded(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
 
 
 def _from_csv(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
-    """RFC 4180, one record, one line break allowed after it. A value without quotes takes the short way: split at the commas."""
+    """RFC 4180, one record, one line break allowed after it. Without quotes, the short way: split at the commas."""
     text = F.col("text")
     line = F.when(text.endswith("\r\n"), F.expr("left(text, length(text) - 2)")).when(
         text.endswith("\n"), F.expr("left(text, length(text) - 1)")
     ).otherwise(text)  # fmt: skip
     has_quotes = F.contains(F.col("line"), F.lit('"'))
-    parts = F.when(
-        has_quotes,
-        F.when(F.col("line").rlike(CSV_RECORD), F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)),
-    ).when(~F.col("line").rlike(r"[\r\n]"), F.split("line", ","))  # fmt: skip
+    quoted_parts = F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)
+    parts = F.when(has_quotes, F.when(F.col("line").rlike(CSV_RECORD), quoted_parts)).when(
+        ~F.col("line").rlike(r"[\r\n]"), F.split("line", ",")
+    )
     taken_apart = (
         checked.withColumn("line", F.when(F.col("broken").isNull(), line))
         .withColumn("fields", parts)
@@ -78,8 +79,9 @@ def _csv_text(part: Column) -> Column:
 def _from_json(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
     """One JSON object with distinct member names. Unknown members are ignored; a JSON null is a missing field.
 
-    Spark's parser stops after the first JSON value, so it would overlook what follows. Wrapped in an array, only `,` or `]` can
-    follow an object; wrapped in an object, only `, "name":` or `}`: what passes both wraps has nothing behind it.
+    Spark's parser stops after the first JSON value, so it would overlook what follows. Wrapped in an array, only `,`
+    or `]` can follow an object; wrapped in an object, only `, "name":` or `}`: what passes both wraps has nothing
+    behind it.
     """
     document = F.try_parse_json("text")
     in_array = F.try_parse_json(F.concat(F.lit("["), "text", F.lit("]")))

@@ -12,8 +12,8 @@ from pipelines.tables import SILVER_SHIP_EVENTS
 def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
     """One row per accepted scan of `judged` that is neither in `known` nor told by a lower offset of the same batch.
 
-    Because a batch holds a contiguous range of every partition, and all records of a package are in one, the scan kept is the
-    one with the lowest offset however the log is cut into batches.
+    Because a batch holds a contiguous range of every partition, and all records of a package are in one, the scan kept
+    is the one with the lowest offset however the log is cut into batches.
 
     Args:
         judged: Records of topic ship-events with their verdicts.
@@ -26,7 +26,8 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
         .where("nth = 1")
         .select(*SILVER_SHIP_EVENTS.column_names)
     )
-    # The batch is small and the known scans are many: the first join finds the few known ones that matter without a shuffle.
+    # The batch is small and the known scans are many: the first join finds the few known ones that matter without a
+    # shuffle.
     told_before = known.alias("known").join(
         F.broadcast(accepted.select(*SCAN_IDENTITY).alias("told")), _same("known", "told"), "left_semi"
     )

@@ -6,18 +6,21 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, Reason
-from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, Topic, WireField
+from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, FieldKind, Topic, WireField
 from pipelines.transforms.decode import decoded
 
 INTEGER = r"\A[+-]?[0-9]+\z"
 TIMESTAMP = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})?\z"
 
+KIND_MISSED: dict[FieldKind, str] = {"integer": "not a 64-bit integer", "timestamp": "not a time"}
+"""What a text is that does not parse; a text field always does."""
+
 
 def judged(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
     """The records with `reason` (null: accepted), the topic's typed columns, and what `decoded` adds.
 
-    Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn` too, and a
-    withdrawal's tracking_number is its key.
+    Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn`
+    too, and a withdrawal's tracking_number is its key.
     """
     taken_apart = decoded(records, topic, wire_format)
     if topic == SHIP_ROUTES:
@@ -102,13 +105,12 @@ def detail(topic: Topic) -> Column:
         *(
             F.when(
                 texts[field.name].isNotNull() & F.col(field.column).isNull(),
-                F.concat(F.lit(f"{field.name} is not a 64-bit integer: " if field.kind == "integer" else f"{field.name} is not a time: "),
-                         F.left(texts[field.name], F.lit(80))),
+                F.concat(F.lit(f"{field.name} is {KIND_MISSED[field.kind]}: "), F.left(texts[field.name], F.lit(80))),
             )
             for field in topic.fields
-            if field.kind != "text"
+            if field.kind in KIND_MISSED
         ),
-    )  # fmt: skip
+    )
     key = F.coalesce(F.left(F.col("key").cast("string"), F.lit(80)), F.lit("no key"))
     ahead = (
         F.timestamp_diff("SECOND", F.col("kafka_timestamp"), F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(0)
@@ -120,7 +122,12 @@ def detail(topic: Topic) -> Column:
         Reason.MISSING_FIELD: missing,
         Reason.BAD_TYPE: unparsed,
         Reason.OUT_OF_RANGE: F.concat_ws(
-            ", ", *(F.concat(F.lit(f"{field.name} = "), texts[field.name]) for field in topic.fields if field.name.endswith(("Number", "StopId")))
+            ", ",
+            *(
+                F.concat(F.lit(f"{field.name} = "), texts[field.name])
+                for field in topic.fields
+                if field.name.endswith(("Number", "StopId"))
+            ),
         ),
         Reason.KEY_MISMATCH: F.concat(
             F.lit("the key is "), key, F.when(F.col("value").isNull(), ", not a tracking number").otherwise(

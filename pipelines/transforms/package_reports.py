@@ -21,9 +21,10 @@ MEMBERS = {
 
 
 def package_reports(reports: DataFrame) -> DataFrame:
-    """One Kafka record (key, value) per changed report: the tracking number, and a JSON object in which null members are written.
+    """One Kafka record (key, value) per changed report: the tracking number, and a JSON object, null members included.
 
-    Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route, the same message.
+    Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route,
+    the same message.
     """
     members = F.struct(*(_member(column).alias(name) for name, column in MEMBERS.items()))
     return reports.select(

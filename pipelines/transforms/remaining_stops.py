@@ -24,9 +24,10 @@ ROUTE_COLUMNS = {"end_stop_id": "end_stop_id", "route_id": "route_id", **{f"rout
 def remaining_stops(scans: DataFrame, routes: DataFrame, current: DataFrame) -> DataFrame:
     """The reports that new scans and routes change: one whole row of gold.remaining_stops per such package.
 
-    The latest scan is the greatest (occurred_at, kafka_timestamp, kafka_partition, kafka_offset), the route in force the greatest
-    (kafka_timestamp, kafka_partition, kafka_offset). Both are maxima by a total order, so the result depends neither on the order
-    of rows nor on how they are cut into batches, and folding the same rows again changes nothing.
+    The latest scan is the greatest (occurred_at, kafka_timestamp, kafka_partition, kafka_offset), the route in force
+    the greatest (kafka_timestamp, kafka_partition, kafka_offset). Both are maxima by a total order, so the result
+    depends neither on the order of rows nor on how they are cut into batches, and folding the same rows again changes
+    nothing.
 
     Args:
         scans: New rows of silver.ship_events.
@@ -58,7 +59,7 @@ def _greatest(rows: DataFrame, order: tuple[str, ...], columns: dict[str, str], 
 
 
 def _is_newer(name: str, order: tuple[str, ...], columns: dict[str, str]) -> Column:
-    """Whether the batch's row is greater than the one in the table; a package without the one or the other sorts lowest."""
+    """Whether the batch's row is greater than the one in the table; a row that is not there is the least of all."""
     target = {source: target for target, source in columns.items()}
     candidate, known = (F.struct(*(F.col(f"{side}.{target[source]}") for source in order)) for side in (name, "before"))
     offset = target["kafka_offset"]

@@ -1,8 +1,9 @@
 """The simulator against a real broker."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain, islice
 
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
@@ -77,3 +78,13 @@ def test_all_records_with_one_key_are_in_one_partition_number_of_both_topics(top
         for record in records:
             partitions[record.key].add(partition)
     assert {len(numbers) for numbers in partitions.values()} == {1}
+
+
+def test_feed_that_was_cut_off_goes_on_behind_what_the_log_holds(topics: str) -> None:
+    held = sum(sum(parts.values()) for parts in end_offsets(topics, NAMES).values())
+    packages = 150 + held  # a feed that certainly has more records than that
+
+    _, log = simulated(topics, packages=packages, resume=True, count=500)
+
+    appended = Counter(chain.from_iterable(log.values()))
+    assert appended == Counter(islice(feed(3, packages, START), held, held + 500))

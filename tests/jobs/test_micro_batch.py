@@ -14,11 +14,11 @@ from pipelines.io.lake import Commit, Lake, Transaction
 from pipelines.io.ledger import Counts, Ledger, LedgerRow
 from pipelines.jobs.micro_batch import Batch, MicroBatch
 from pipelines.tables import TABLES, Table
+from tests.comparison import COMPARED, expected_rows
 from tests.frames import in_order, plain_rows
 from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
-from tests.oracle.tables import expected_tables
 
 WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
 RECORDS = (
@@ -34,7 +34,6 @@ RECORDS = (
     withdrawal(1, offset=2, logged="10:42"),
     LogRecord("ship-routes", 1, 0, scan(offset=0).timestamp_ms, b"x", None),
 )
-COMPARED = ("silver.ship_events", "silver.ship_routes", "silver.quarantine", "gold.remaining_stops")
 
 
 class Crashed(Exception):
@@ -81,15 +80,6 @@ def tables(lake: Lake) -> dict[str, list[dict[str, Any]]]:
     return {name: in_order(plain_rows(frame.drop("detail"))) for name, frame in frames.items()}
 
 
-def expected() -> dict[str, list[dict[str, Any]]]:
-    found = expected_tables(RECORDS)
-    quarantine = [
-        {**row, "headers": row["headers"] and [{"key": key, "value": value} for key, value in row["headers"]]}
-        for row in found["silver.quarantine"]
-    ]
-    return {name: in_order(quarantine if name == "silver.quarantine" else found[name]) for name in COMPARED}
-
-
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Lake:
     made = Lake(spark, str(tmp_path / "lake"))
@@ -100,7 +90,7 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
 
 def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lake: Lake) -> None:
     rows, _ = run(spark, lake, batch(0, RECORDS[:4]), batch(1, RECORDS[4:5]), batch(2, RECORDS[5:]))
-    assert tables(lake) == expected()
+    assert tables(lake) == expected_rows(RECORDS)
     assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
     assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
     assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
@@ -113,7 +103,7 @@ def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: Sp
         with pytest.raises(Crashed):
             run(spark, CrashingLake(spark, lake.root, writes), whole)
     (row,), _ = run(spark, lake, whole)
-    assert tables(lake) == expected()
+    assert tables(lake) == expected_rows(RECORDS)
     assert row.counts == {"ship-events": Counts(7, 4, 2, 1), "ship-routes": Counts(4, 3, 0, 1)}
     assert Ledger(spark, lake).last() is not None
     assert [state.position for state in row.tables.values()] == [0] * len(row.tables)
@@ -131,16 +121,20 @@ def test_reports_are_sent_once_per_change_with_their_coordinates(spark: SparkSes
     assert sent == [
         (
             "1",
-            '{"trackingNumber":1,"occurredAt":"2026-03-01T10:00:00.000000Z","numberOfRemainingStops":11,"currentStopId":1,'
-            '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":0,'
-            '"eventKafkaTimestamp":"2026-03-01T10:00:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
-            '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}',
+            (
+                '{"trackingNumber":1,"occurredAt":"2026-03-01T10:00:00.000000Z","numberOfRemainingStops":11,"currentStopId":1,'
+                '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":0,'
+                '"eventKafkaTimestamp":"2026-03-01T10:00:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
+                '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}'
+            ),
         ),
         (
             "1",
-            '{"trackingNumber":1,"occurredAt":"2026-03-01T10:30:00.000000Z","numberOfRemainingStops":10,"currentStopId":2,'
-            '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":3,'
-            '"eventKafkaTimestamp":"2026-03-01T10:30:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
-            '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}',
+            (
+                '{"trackingNumber":1,"occurredAt":"2026-03-01T10:30:00.000000Z","numberOfRemainingStops":10,"currentStopId":2,'
+                '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":3,'
+                '"eventKafkaTimestamp":"2026-03-01T10:30:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
+                '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}'
+            ),
         ),
     ]

@@ -39,6 +39,14 @@ def log(monkeypatch: pytest.MonkeyPatch) -> MemoryLog:
     log = MemoryLog()
     monkeypatch.setattr(simulate, "topic_states", lambda _servers, names: dict.fromkeys(names))
     monkeypatch.setattr(simulate, "LogProducer", lambda _servers: log)
+    monkeypatch.setattr(simulate, "begin_offsets", lambda _servers, names: {name: {0: 100, 1: 0} for name in names})
+    monkeypatch.setattr(
+        simulate,
+        "end_offsets",
+        lambda _servers, names: {
+            name: {0: 100, 1: sum(record.topic == name for record in log.records)} for name in names
+        },
+    )
     return log
 
 
@@ -57,6 +65,17 @@ def test_all_packages_are_appended_and_flushed_in_the_formats_of_the_settings(lo
 def test_a_count_gives_the_first_records_of_the_unlimited_feed_at_any_rate(log: MemoryLog) -> None:
     simulate.run(command(count=1_500, rate=20_000), SETTINGS)
     assert log.records == list(islice(feed(5, 300, START, "csv", "json"), 1_500))
+
+
+def test_a_feed_that_was_cut_off_goes_on_with_the_next_record_until_there_is_none(log: MemoryLog) -> None:
+    for count in (700, 800):
+        assert simulate.run(command(count=count, resume=True), SETTINGS).records == count
+    assert log.records == list(islice(feed(5, 300, START, "csv", "json"), 1_500))
+
+    simulate.run(command(resume=True), SETTINGS)
+
+    assert log.records == list(feed(5, 300, START, "csv", "json"))
+    assert simulate.run(command(resume=True), SETTINGS).records == 0
 
 
 def test_a_duration_ends_a_feed_that_has_more(log: MemoryLog) -> None:

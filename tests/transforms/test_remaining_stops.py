@@ -1,7 +1,7 @@
 """How many stops remain, whatever the order in which scans and routes arrive.
 
-Each case is one package's records, cut into up to three batches. All cases are folded in one run, for Spark takes as long over one
-package as over a thousand.
+Each case is one package's records, cut into up to three batches. All cases are folded in one run, for Spark takes as
+long over one package as over a thousand.
 """
 
 import random

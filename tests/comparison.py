@@ -1,0 +1,62 @@
+"""What the oracle expects of a lake, in the form in which tables are read back."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.io.reader import LakeReader
+from tests.frames import in_order
+from tests.oracle.records import LogRecord
+from tests.oracle.tables import expected_tables
+
+Rows = list[dict[str, Any]]
+
+COMPARED = ("silver.ship_events", "silver.ship_routes", "silver.quarantine", "gold.remaining_stops")
+
+
+def expected_rows(records: Iterable[LogRecord], wire_format: str = "csv") -> dict[str, Rows]:
+    """The oracle's rows by table, in an order of their own."""
+    found = expected_tables(records, wire_format, wire_format)
+    for row in found["silver.quarantine"]:
+        row["headers"] = _headers(row["headers"])
+    return {name: in_order(found[name]) for name in COMPARED}
+
+
+def expected_bronze(records: Iterable[LogRecord], topic: str) -> Rows:
+    """Every record of a topic, without `ingested_at`."""
+    return in_order(
+        {
+            "key": record.key,
+            "value": record.value,
+            "headers": _headers(record.headers),
+            "kafka_topic": record.topic,
+            "kafka_partition": record.partition,
+            "kafka_offset": record.offset,
+            "kafka_timestamp": record.timestamp,
+        }
+        for record in records
+        if record.topic == topic
+    )
+
+
+def stored_rows(lake_root: str, table: str, without: tuple[str, ...] = ()) -> Rows:
+    """A table's rows, read by delta-rs and DuckDB: not by the engine that wrote them."""
+    found = LakeReader(lake_root).query(f"SELECT * FROM {table}")
+    for number, field in enumerate(found.schema):
+        if pa.types.is_timestamp(field.type):
+            found = found.set_column(number, field.name, found.column(number).cast(pa.int64()))
+    return in_order(found.drop_columns([name for name in without if name in found.column_names]).to_pylist())
+
+
+def assert_lake_equals_log(lake_root: str, records: list[LogRecord], wire_format: str = "csv") -> None:
+    """Bronze is the log, record for record; silver, quarantine and gold are the oracle's, row for row."""
+    for topic in ("ship-events", "ship-routes"):
+        bronze = stored_rows(lake_root, f"bronze.{topic.replace('-', '_')}", without=("ingested_at",))
+        assert bronze == expected_bronze(records, topic)
+    for table, rows in expected_rows(records, wire_format).items():
+        assert stored_rows(lake_root, table, without=("detail",)) == rows, table
+
+
+def _headers(headers: tuple[tuple[str, bytes | None], ...] | None) -> list[dict[str, Any]] | None:
+    return None if headers is None else [{"key": key, "value": value} for key, value in headers]

@@ -1,0 +1,38 @@
+"""Reads the log back, record for record, with a plain consumer."""
+
+from confluent_kafka import Consumer, TopicPartition
+
+from pipelines.io.kafka_admin import begin_offsets, end_offsets
+from tests.oracle.records import LogRecord
+
+INPUTS = ("ship-events", "ship-routes")
+
+
+def read_log(bootstrap_servers: str, topics: tuple[str, ...] = INPUTS) -> list[LogRecord]:
+    """All records of the topics, from the first that is still held to the last that is there now."""
+    begin, end = begin_offsets(bootstrap_servers, topics), end_offsets(bootstrap_servers, topics)
+    consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "reader", "enable.auto.commit": False})
+    consumer.assign(
+        [TopicPartition(topic, number, offset) for topic in topics for number, offset in begin[topic].items()]
+    )
+    missing = sum(
+        offset - begin[topic][number] for topic in topics for number, offset in end[topic].items()
+    )
+    records: list[LogRecord] = []
+    while len(records) < missing:
+        for message in consumer.consume(10_000, timeout=0.5):
+            assert message.error() is None, message.error()
+            headers = message.headers()
+            records.append(
+                LogRecord(
+                    message.topic(),
+                    message.partition(),
+                    message.offset(),
+                    message.timestamp()[1],
+                    message.key(),
+                    message.value(),
+                    None if headers is None else tuple(headers),
+                )
+            )
+    consumer.close()
+    return records

@@ -1,0 +1,126 @@
+"""The main job on a real broker: its tables are the log's, whatever happens to the job on the way."""
+
+import json
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from pipelines import commands
+from pipelines.errors import LakeMismatch
+from pipelines.io.reader import LakeReader
+from pipelines.jobs import simulate, stack, topics
+from pipelines.jobs.stream import LiveJob
+from pipelines.settings import Kafka, Settings, Stream, WireFormat
+from tests.comparison import assert_lake_equals_log, expected_rows
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import INPUTS, read_log
+from tests.oracle.records import LogRecord
+from tests.oracle.tables import expected_tables
+
+FEED = commands.Simulate(seed=5, packages=300, rate=0)
+HALF = FEED.model_copy(update={"count": 4_000})
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A broker with topics, and the settings of a job on it."""
+
+    settings: Settings
+    wire_format: WireFormat
+
+    @property
+    def servers(self) -> str:
+        return self.settings.bootstrap_servers
+
+    def log(self) -> list[LogRecord]:
+        return read_log(self.servers)
+
+
+@pytest.fixture(scope="module", params=["csv", "json"])
+def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
+    wire_format: WireFormat = request.param
+    home = tmp_path_factory.mktemp(wire_format)
+    broker = embedded(home)
+    kafka = Kafka(ship_events_format=wire_format, ship_routes_format=wire_format, partitions=3)
+    settings = broker.model_copy(update={"kafka": kafka, "stream": Stream(max_records_per_batch=2_500)})
+    stack.start(["broker"], settings, lambda _: None)
+    topics.run(commands.Topics(), settings)
+    yield Stand(settings, wire_format)
+    stack.stop(settings, lambda _: None)
+
+
+def drain(spark: SparkSession, settings: Settings) -> None:
+    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+
+
+def test_lake_equals_the_log_after_a_drain_and_after_the_next(spark: SparkSession, stand: Stand) -> None:
+    drain(spark, stand.settings)
+    simulate.run(HALF, stand.settings)
+    drain(spark, stand.settings)
+    assert_lake_equals_log(stand.settings.lake_root, stand.log(), stand.wire_format)
+    producer = Producer({"bootstrap.servers": stand.servers})
+    producer.produce("ship-events", key=b"1", value=b"\xff", headers=[("trace", b"\x00"), ("empty", None)])
+    producer.flush()
+    simulate.run(FEED, stand.settings)
+    drain(spark, stand.settings)
+    assert_lake_equals_log(stand.settings.lake_root, stand.log(), stand.wire_format)
+
+
+def test_ledger_covers_the_log_without_gap_or_overlap_and_its_counts_are_the_oracles(stand: Stand) -> None:
+    rows = LakeReader(stand.settings.lake_root).query("SELECT * FROM ops.batches ORDER BY batch_id").to_pylist()
+    assert [row["batch_id"] for row in rows] == list(range(len(rows)))
+    reached = {(topic, number): 0 for topic in INPUTS for number in range(3)}
+    for row in rows:
+        for part in row["offsets"]:
+            assert part["start_offset"] == reached[part["kafka_topic"], part["kafka_partition"]]
+            reached[part["kafka_topic"], part["kafka_partition"]] = part["end_offset"]
+    log = stand.log()
+    assert sum(reached.values()) == len(log)
+    expected = expected_tables(log, stand.wire_format, stand.wire_format)["counts"]
+    for topic in expected:
+        counts = [count for row in rows for count in row["counts"] if count["kafka_topic"] == topic["topic"]]
+        for name in ("read_count", "accepted_count", "duplicate_count", "quarantined_count"):
+            assert sum(count[name] for count in counts) == topic[name], (topic["topic"], name)
+
+
+def test_last_message_about_a_package_is_its_report(stand: Stand) -> None:
+    messages = read_log(stand.servers, ("package-reports",))
+    last = {message.key: json.loads(message.value or b"") for message in messages}
+    expected = expected_rows(stand.log(), stand.wire_format)["gold.remaining_stops"]
+    reports = {str(row["tracking_number"]).encode(): row for row in expected}
+    assert last.keys() == reports.keys()
+    for key, row in reports.items():
+        report = last[key]
+        assert report["numberOfRemainingStops"] == row["number_of_remaining_stops"]
+        assert (report["eventKafkaOffset"], report["routeKafkaOffset"]) == (row["event_kafka_offset"], row["route_kafka_offset"])
+
+
+def test_drain_of_a_log_without_news_changes_nothing(spark: SparkSession, stand: Stand) -> None:
+    reader = LakeReader(stand.settings.lake_root)
+    before = {name: reader.open(name).version() for name in reader.table_names()}
+    drain(spark, stand.settings)
+    reader = LakeReader(stand.settings.lake_root)
+    assert {name: reader.open(name).version() for name in reader.table_names()} == before
+
+
+def test_other_batch_sizes_give_the_same_tables(spark: SparkSession, stand: Stand) -> None:
+    settings = stand.settings.model_copy(
+        update={"lake": f"{stand.settings.lake_root}-again", "stream": Stream(max_records_per_batch=100_000)}
+    )
+    drain(spark, settings)
+    assert_lake_equals_log(settings.lake_root, stand.log(), stand.wire_format)
+    assert len(LakeReader(settings.lake_root).query("SELECT * FROM ops.batches")) == 1
+
+
+def test_a_ledger_that_another_checkpoint_planned_is_refused(spark: SparkSession, stand: Stand) -> None:
+    settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-again"})
+    metadata = Path(settings.lake_root) / "_checkpoints" / "live" / "metadata"
+    metadata.with_name(".metadata.crc").unlink()
+    metadata.write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
+    with pytest.raises(LakeMismatch, match="00000000-0000-0000-0000-000000000000"):
+        drain(spark, settings)

@@ -1,0 +1,174 @@
+"""The job as a process: ended by signals, killed, refused; and on a cluster of real processes."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+
+import pyspark
+from pipelines import commands
+from pipelines.io.kafka_admin import end_offsets
+from pipelines.io.reader import LakeReader
+from pipelines.jobs import simulate, stack, topics
+from pipelines.session import RUNTIME
+from pipelines.settings import Settings
+from pipelines.settings_variables import as_variables
+from tests.comparison import assert_lake_equals_log
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.ports import unused_ports
+
+FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings on a broker whose log holds a feed."""
+    settings = embedded(tmp_path_factory.mktemp("process"))
+    stack.start(["broker"], settings, lambda _: None)
+    topics.run(commands.Topics(), settings)
+    simulate.run(FEED, settings)
+    yield settings
+    stack.stop(settings, lambda _: None)
+
+
+def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
+    """The environment of a process that writes a lake of its own."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+    return inherited | as_variables(base) | {"PTS_LAKE": str(base.home / lake)} | variables
+
+
+@contextmanager
+def process(arguments: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A `pts` process; gone at the end whatever happens."""
+    with log.open("ab") as out:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "pipelines.cli", *arguments], env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+    try:
+        yield started
+    finally:
+        if started.poll() is None:
+            started.kill()
+        started.wait()
+
+
+def wait_for(log: Path, text: str, count: int = 1, seconds: float = 180) -> None:
+    deadline = time.monotonic() + seconds
+    while log.read_text().count(text) < count:
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.05)
+
+
+def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines.cli", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_job_that_is_killed_and_started_again_loses_and_doubles_nothing(base: Settings, tmp_path: Path) -> None:
+    """Killed at three moments that differ from run to run: starting, within a batch, and right after one."""
+    environment = settings_of(base, "killed", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
+    for kill, (text, pause) in enumerate([("_delta_log", 0.0), ('"batch_id": 0', 1.5), ('"batch_id"', 0.0)]):
+        log = tmp_path / f"{kill}.log"
+        with process(["stream"], environment, log) as job:
+            if text == "_delta_log":
+                deadline = time.monotonic() + 120
+                while not list((base.home / "killed").glob("bronze/*/_delta_log/*1.json")):
+                    assert time.monotonic() < deadline, log.read_text()
+                    time.sleep(0.02)
+            else:
+                wait_for(log, '"batch_id"')
+            time.sleep(pause)
+            job.send_signal(signal.SIGKILL)
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    assert_lake_equals_log(str(base.home / "killed"), read_log(base.bootstrap_servers))
+
+
+def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_meanwhile(
+    base: Settings, tmp_path: Path
+) -> None:
+    environment, log = settings_of(base, "ended", PTS_STREAM__MAX_RECORDS_PER_BATCH="1000"), tmp_path / "job.log"
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"batch_id": 0')
+        second = pts(["stream"], environment)
+        assert second.returncode == 9
+        assert f"Process {job.pid} already runs the live job" in second.stderr
+        job.send_signal(signal.SIGTERM)
+        assert job.wait(timeout=30) == 0
+    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+    ledger = LakeReader(str(base.home / "ended")).query("SELECT max(batch_id) AS last FROM ops.batches").to_pylist()
+    assert ledger == [{"last": lines[-1]["batch_id"]}]
+    assert "Traceback" not in log.read_text()
+
+
+def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    refused = pts(["stream", "--drain"], settings_of(base, "x", PTS_LAKE=str(tmp_path / "file" / "lake")))
+    assert refused.returncode == 8
+    assert refused.stderr.startswith("pts: The lake")
+    assert "Traceback" not in refused.stderr
+
+
+def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:
+    nobody = f"127.0.0.1:{unused_ports()[0]}"
+    refused = pts(["stream", "--drain"], settings_of(base, "x", PTS_KAFKA__BOOTSTRAP_SERVERS=nobody))
+    assert refused.returncode == 4
+    assert refused.stderr.startswith(f"pts: No Kafka broker answers at {nobody}")
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A Spark standalone master with two workers on loopback; gives its URL."""
+    port, ui_port = unused_ports()
+    java = [str(RUNTIME / "java" / "bin" / "java"), "-Xmx256m", "-cp", f"{Path(pyspark.__file__).parent}/jars/*"]
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g"]
+    url = f"spark://127.0.0.1:{port}"
+    environment = os.environ | {"JAVA_HOME": str(RUNTIME / "java"), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_SCALA_VERSION": "2.13"}
+    started = []
+    try:
+        for name, command in [
+            ("master", [*master, "--webui-port", str(ui_port)]),
+            ("first", [*worker, "--webui-port", "0", "--work-dir", str(folder / "first"), url]),
+            ("second", [*worker, "--webui-port", "0", "--work-dir", str(folder / "second"), url]),
+        ]:
+            with (folder / f"{name}.log").open("wb") as out:
+                started.append(subprocess.Popen([*java, *command], env=environment, stdout=out, stderr=out))
+        wait_for(folder / "master.log", "Registering worker", count=2)
+        yield url
+    finally:
+        for each in reversed(started):
+            each.terminate()
+            each.wait(timeout=30)
+
+
+def test_a_cluster_with_two_workers_gives_the_same_tables(base: Settings, tmp_path: Path) -> None:
+    with cluster(tmp_path) as url:
+        conf = json.dumps({"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"})
+        environment = settings_of(base, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
+        drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr[-3000:]
+    assert_lake_equals_log(str(base.home / "cluster"), read_log(base.bootstrap_servers))
+
+
+def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings) -> None:
+    """Last in this module: it takes records from the log. The lake `ended` has not read all of them."""
+    ends = end_offsets(base.bootstrap_servers, ["ship-events"])["ship-events"]
+    admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
+    for future in admin.delete_records([TopicPartition("ship-events", n, end) for n, end in ends.items()]).values():
+        future.result()
+    refused = pts(["stream", "--drain"], settings_of(base, "ended"))
+    assert refused.returncode == 6
+    assert f"begins at offset {ends[0]}" in refused.stderr
+    assert "Traceback" not in refused.stderr
