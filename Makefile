@@ -33,6 +33,9 @@ format: $(READY) ## Format the code
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 
+docs: $(READY) ## Write docs/tables.md anew from the table records
+	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
+
 clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)
 
@@ -46,4 +49,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py
 	@$(VENV)/bin/python infra/setup.py
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format lock clean
+.PHONY: help setup demo test test-fast lint format lock docs clean

@@ -67,6 +67,12 @@ class StackError(PtsError):
     exit_code = 10
 
 
+class Interrupted(PtsError):
+    """A drain was asked to stop before it reached its end."""
+
+    exit_code = 12
+
+
 class NotFound(PtsError):
     """The question has no answer in the tables: no such package, no table yet."""
 

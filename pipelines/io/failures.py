@@ -3,7 +3,14 @@
 import re
 from typing import NamedTuple
 
-from pipelines.errors import AnotherWriter, BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError
+from pipelines.errors import (
+    AnotherWriter,
+    BrokerUnavailable,
+    LakeMismatch,
+    LakeUnavailable,
+    LogTruncated,
+    PtsError,
+)
 
 
 class Cause(NamedTuple):
@@ -32,6 +39,12 @@ CAUSES = (
         LogTruncated,
         "The log no longer holds records that were still to be read. Compare the topics' first offsets with the "
         "ledger's last row (ops.batches), and restore the topic.",
+    ),
+    Cause(
+        r"ChecksumException",
+        LakeMismatch,
+        "A file of the lake or of its checkpoint is damaged. Restore it, or rebuild the lake from the log "
+        "(docs/runbook.md, 'A lost checkpoint').",
     ),
     Cause(
         r"Multiple streaming (queries|jobs)|CONCURRENT_STREAM_LOG_UPDATE"

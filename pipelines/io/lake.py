@@ -60,7 +60,7 @@ class Lake:
         elif differences := list(self._differences(table)):
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(differences)}. "
-                "Run the code that wrote it, or point PTS_LAKE at another place and replay the log."
+                "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."
             )
 
     def _create(self, table: Table) -> None:
@@ -177,17 +177,15 @@ class Lake:
 
 
 def _commit(version: int, statistics: list[dict[str, Any]]) -> Commit:
-    minima = [
-        stats["minValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("minValues", {})
+    bounds = [
+        stats.get(bound, {}).get("kafka_timestamp") for stats in statistics for bound in ("minValues", "maxValues")
     ]
-    maxima = [
-        stats["maxValues"]["kafka_timestamp"] for stats in statistics if "kafka_timestamp" in stats.get("maxValues", {})
-    ]
+    times = [datetime.fromisoformat(bound) for bound in bounds if bound]
     return Commit(
         version=version,
         row_count=sum(stats["numRecords"] for stats in statistics),
-        first_kafka_timestamp=datetime.fromisoformat(min(minima)) if minima else None,
-        last_kafka_timestamp=datetime.fromisoformat(max(maxima)) if maxima else None,
+        first_kafka_timestamp=min(times, default=None),
+        last_kafka_timestamp=max(times, default=None),
     )
 
 

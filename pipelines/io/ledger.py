@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -63,23 +64,40 @@ class Ledger:
 
     def append(self, row: LedgerRow, transaction: Transaction) -> None:
         """Adds the row once per transaction."""
-        values = (
-            row.batch_id,
-            row.checkpoint_id,
-            row.checkpoint_batch_id,
-            row.started_at,
-            row.committed_at,
-            [(part.topic, part.partition, part.start, part.end) for part in row.ranges],
-            [
-                (topic, count.read, count.accepted, count.duplicate, count.quarantined)
+        values = {
+            "batch_id": row.batch_id,
+            "checkpoint_id": row.checkpoint_id,
+            "checkpoint_batch_id": row.checkpoint_batch_id,
+            "started_at": row.started_at,
+            "committed_at": row.committed_at,
+            "offsets": [
+                {
+                    "kafka_topic": part.topic,
+                    "kafka_partition": part.partition,
+                    "start_offset": part.start,
+                    "end_offset": part.end,
+                }
+                for part in row.ranges
+            ],
+            "counts": [
+                {
+                    "kafka_topic": topic,
+                    "read_count": count.read,
+                    "accepted_count": count.accepted,
+                    "duplicate_count": count.duplicate,
+                    "quarantined_count": count.quarantined,
+                }
                 for topic, count in row.counts.items()
             ],
-            [(name, state.version, state.position) for name, state in row.tables.items()],
-        )
-        frame = self._spark.createDataFrame(
-            [values], ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns)
-        )
-        self._lake.append(frame.coalesce(1), OPS_BATCHES, transaction)
+            "tables": [
+                {"table_name": name, "version": state.version, "position": state.position}
+                for name, state in row.tables.items()
+            ],
+        }
+        # By way of Arrow: rows of plain Python would go through a Python worker.
+        frame = self._spark.createDataFrame(pa.Table.from_pylist([values]))
+        columns = (F.col(column.name).cast(column.type) for column in OPS_BATCHES.columns)
+        self._lake.append(frame.select(*columns).coalesce(1), OPS_BATCHES, transaction)
 
 
 def _ledger_row(row: dict[str, Any]) -> LedgerRow:

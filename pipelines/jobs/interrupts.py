@@ -22,12 +22,19 @@ def signals_interrupt() -> Iterator[None]:
         yield
 
 
-@contextmanager
-def signals_ask_to_stop() -> Iterator[threading.Event]:
-    """Every ending sets the event, and the block ends itself when it is at a good place."""
-    stop = threading.Event()
+class StopRequest(threading.Event):
+    """Set when somebody asked to stop; `is_ctrl_c` when it was a person at the keyboard."""
 
-    def ask(_signal: int, _frame: FrameType | None) -> None:
+    is_ctrl_c = False
+
+
+@contextmanager
+def signals_ask_to_stop() -> Iterator[StopRequest]:
+    """Every ending sets the event, and the block ends itself when it is at a good place."""
+    stop = StopRequest()
+
+    def ask(number: int, _frame: FrameType | None) -> None:
+        stop.is_ctrl_c = number == signal.SIGINT
         stop.set()
 
     with _handled(_heard(), ask):

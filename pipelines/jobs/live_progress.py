@@ -1,7 +1,6 @@
 """One line per micro-batch: for a person on a terminal, as JSON everywhere else."""
 
 import json
-import sys
 import time
 from collections import deque
 
@@ -11,7 +10,7 @@ from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
-from pipelines.progress import render_batch
+from pipelines.progress import show_line
 
 SAMPLE_SECONDS = 0.5
 
@@ -19,8 +18,9 @@ SAMPLE_SECONDS = 0.5
 class LiveProgress:
     """Follows the log's ends beside the job, and tells of each batch.
 
-    Lag in seconds is how long ago the log's ends were where the job stands now. It needs no record's timestamp, so history that is
-    loaded with its own times does not confuse it. In a backlog from before the start it counts from the start.
+    Lag in seconds is how long ago the log's ends were where the job stands now. It needs no record's timestamp, so
+    history that is loaded with its own times does not confuse it. In a backlog from before the start it counts from
+    the start.
     """
 
     def __init__(self, bootstrap_servers: str, topics: list[str], start: Offsets) -> None:
@@ -29,11 +29,11 @@ class LiveProgress:
         self._position = start
         self._heads: deque[tuple[float, Offsets]] = deque()
         self._sampled_at = 0.0
-        self._console = Console() if sys.stdout.isatty() else None
+        self._console = Console()
         self.sample()
 
     def sample(self) -> None:
-        """Notes where the log ends now, at most twice a second. A broker that is away for a moment is the query's business."""
+        """Notes where the log ends now, at most twice a second; a broker that is away is the query's business."""
         if time.monotonic() - self._sampled_at < SAMPLE_SECONDS:
             return
         self._sampled_at = time.monotonic()
@@ -49,7 +49,7 @@ class LiveProgress:
         self.sample()
         while len(self._heads) > 1 and self._behind(self._heads[1][1]) == 0:
             self._heads.popleft()
-        sampled_at, head = self._heads[0] if self._heads else (time.monotonic(), row.end_offsets)
+        sampled_at, _ = self._heads[0] if self._heads else (time.monotonic(), row.end_offsets)
         newest = self._heads[-1][1] if self._heads else row.end_offsets
         is_level = self._behind(newest) == 0
         counts = row.counts.values()
@@ -66,11 +66,7 @@ class LiveProgress:
             "quarantined": sum(count.quarantined for count in counts),
             "duration_seconds": round(seconds, 2),
         }
-        if self._console:
-            self._console.print(render_batch(line))
-        else:
-            sys.stdout.write(json.dumps(line) + "\n")
-            sys.stdout.flush()
+        show_line(json.dumps(line), self._console)
 
     def _behind(self, head: Offsets) -> int:
         """Records between the job's position and a head of the log."""

@@ -1,8 +1,8 @@
 """One micro-batch: a range of the log into every table, in the order of `graph.FLOWS`, ended by a row in the ledger.
 
-Each write carries the transaction (checkpoint, flow, batch), so a batch that was cut off anywhere is repeated as a whole: what stands
-is skipped, what is missing is written. What the batch adds is decided once, in silver; the folds take it from there by its
-Kafka coordinates, also on a repeat.
+Each write carries the transaction (checkpoint, flow, batch), so a batch that was cut off anywhere is repeated as a
+whole: what stands is skipped, what is missing is written. What the batch adds is decided once, in silver; the folds
+take it from there by its Kafka coordinates, also on a repeat.
 """
 
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class Batch:
         return sum(part.size for part in self.ranges if part.topic == topic)
 
     def transaction(self, flow: str) -> Transaction:
-        """The app id names the checkpoint: a new one counts its batches from 0 again, and Delta would take its writes for repeats."""
+        """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
         return Transaction(f"{self.checkpoint_id}/{flow}", self.checkpoint_batch_id)
 
 
@@ -69,14 +69,14 @@ class MicroBatch:
         return row
 
     def _has_input(self, flow: Flow) -> bool:
-        """A batch often holds records of one topic only, or none that a rule rejects: then there is nothing to write."""
+        """A batch often holds records of one topic only, or none that a rule rejects: nothing to write then."""
         if flow.counts == "quarantined":
             counts = self._counts(_topic(flow))
             return counts.read > counts.accepted
         return any(self._batch.size(read.topic.name) for read in flow.reads if isinstance(read, Log | Judged | New))
 
     def _counts(self, topic: str) -> Counts:
-        """Duplicates are what is left; `pts verify` counts them anew."""
+        """What the flows wrote; duplicates are what is left of the records read."""
         rows = {
             flow.counts: self._commits[flow.name].row_count
             for flow in FLOWS
@@ -116,7 +116,7 @@ class MicroBatch:
         return self._lake.read(table).where(within(part for part in self._batch.ranges if part.topic == topic))
 
     def _append_times(self) -> tuple[datetime, datetime]:
-        """Least and greatest Kafka timestamp of the batch's events, from the statistics of the files that archived them."""
+        """Least and greatest Kafka timestamp of the batch's events, as the files that archived them tell."""
         commit = self._commits["archive_events"]
         if commit.first_kafka_timestamp is None or commit.last_kafka_timestamp is None:
             return self._batch.started_at, self._batch.started_at

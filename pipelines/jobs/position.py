@@ -1,5 +1,7 @@
 """Where the live job goes on: ledger, streaming checkpoint and log must agree before anything is written."""
 
+from collections.abc import Iterable
+
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.kafka_log import Offsets
@@ -34,14 +36,14 @@ def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         if committed is not None:
             raise LakeMismatch(
                 f"The checkpoint {checkpoint.path} has committed batch {committed}, but the ledger ops.batches has no "
-                "row. Restore ops.batches, or delete the lake and replay the log."
+                "row. Restore ops.batches, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
             )
         return
     if query_id != last.checkpoint_id:
         raise LakeMismatch(
             f"The ledger's last batch {last.batch_id} was planned by checkpoint {last.checkpoint_id}, but "
             f"{checkpoint.path} {'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, or "
-            "delete the lake and replay the log."
+            "rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
         )
     planned, committed = checkpoint.last_planned(), checkpoint.last_committed()
     number = last.checkpoint_batch_id
@@ -53,23 +55,29 @@ def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         raise LakeMismatch(
             f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and "
             f"committed {committed}. One of the two was restored from another time: restore both from the same, or "
-            "delete the lake and replay the log."
+            "rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
         )
     if checkpoint.end_offsets(number) != last.end_offsets:
         raise LakeMismatch(
             f"Batch {number} ends at {last.end_offsets} in the ledger, but at {checkpoint.end_offsets(number)} in "
-            f"{checkpoint.path}. Restore the one that is wrong, or delete the lake and replay the log."
+            f"{checkpoint.path}. Restore the one that is wrong, or rebuild the lake from the log (docs/runbook.md, "
+            "'A lost checkpoint')."
+        )
+
+
+def check_partitions(topic: str, before: Iterable[int], now: Iterable[int]) -> None:
+    """Raises `TopicMismatch` when a topic has other partitions than those the lake was built from."""
+    if set(before) != set(now):
+        raise TopicMismatch(
+            f"Topic {topic} has partitions {sorted(now)}, but the lake was built from {sorted(before)}: records of one "
+            "package would be in two. Create the topic anew with the old number, or build a new lake from the "
+            "beginning of the log."
         )
 
 
 def _reachable(start: Offsets, begin: Offsets, end: Offsets) -> Offsets:
     for topic, partitions in start.items():
-        if partitions.keys() != end.get(topic, {}).keys():
-            raise TopicMismatch(
-                f"Topic {topic} has partitions {sorted(end.get(topic, {}))}, but the lake was built from "
-                f"{sorted(partitions)}: records of one package would be in two. Create the topic anew with the old "
-                "number, or build a new lake from the beginning of the log."
-            )
+        check_partitions(topic, partitions, end.get(topic, {}))
         for partition, offset in partitions.items():
             if offset < begin[topic][partition]:
                 raise LogTruncated(

@@ -1,17 +1,13 @@
 """The live job: one streaming query that plans micro-batches over both topics, and runs the flows on each.
 
-Structured Streaming keeps what it is best at: the offsets of each batch, written down before the batch runs, and the pace. It holds no
-state and carries no rows: a batch reads its range of the log itself, exactly as a replay does.
+Structured Streaming keeps what it is best at: the offsets of each batch, written down before the batch runs, and the
+pace. It holds no state and carries no rows: a batch reads its range of the log itself.
 """
 
-import signal
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from types import FrameType
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -19,6 +15,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.errors import Interrupted
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.failures import known_failure
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
@@ -26,16 +23,17 @@ from pipelines.io.kafka_log import KafkaLog
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.live_lock import live_lock
+from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.jobs.micro_batch import Batch, MicroBatch
-from pipelines.jobs.position import starting_offsets
+from pipelines.jobs.position import check_partitions, starting_offsets
 from pipelines.jobs.topics import check_topics
 from pipelines.session import open_session
 from pipelines.settings import Settings, WireFormat
 from pipelines.tables import TABLES
 
 QUERY = "live"
-STOP_GRACE_SECONDS = 25.0
+STOP_GRACE_SECONDS = 20.0
 """How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start."""
 
 TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
@@ -46,14 +44,15 @@ class Stopped(Exception):
 
 
 def run(command: Stream, settings: Settings) -> None:
-    """Runs until SIGTERM or SIGINT, or with `command.drain` until all that is in the log now is in the tables.
+    """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
 
     Raises:
-        BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`. Whatever
-            the moment, the next start goes on from the ledger, and repeats what was cut off.
+        BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`.
+            Whatever the moment, the next start goes on from the ledger, and repeats what was cut off.
+        Interrupted: A drain was asked to stop.
+        KeyboardInterrupt: After the batch under way, when Ctrl-C asked to stop.
     """
-    stop = threading.Event()
-    with _stopping_on_signals(stop), live_lock(settings.lake_root):
+    with signals_ask_to_stop() as stop, live_lock(settings.lake_root):
         check_topics(settings)
         spark = open_session(settings, QUERY)
         try:
@@ -64,19 +63,10 @@ def run(command: Stream, settings: Settings) -> None:
             raise
         finally:
             spark.stop()
-
-
-@contextmanager
-def _stopping_on_signals(stop: threading.Event) -> Iterator[None]:
-    def ask(_signal: int, _frame: FrameType | None) -> None:
-        stop.set()
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    if stop.is_ctrl_c:
+        raise KeyboardInterrupt
+    if stop.is_set() and command.drain:
+        raise Interrupted("The drain was stopped at a batch boundary, before its end. Start it again to go on.")
 
 
 class LiveJob:
@@ -94,17 +84,19 @@ class LiveJob:
         self._stop = threading.Event()
         self._failure: Exception | None = None
         self._last: LedgerRow | None = None
+        self._partitions: dict[str, list[int]] = {}
         self._lake: Lake | None = None  # of the query's own session, which exists from its first batch on
 
     def run(self, command: Stream, stop: threading.Event) -> None:
         self._stop = stop
         lake = Lake(self._spark, self._settings.lake_root)
         with ThreadPoolExecutor() as pool:
-            list(pool.map(lake.ensure, TABLES))
+            list(pool.map(lake.ensure, TABLES))  # each waits for a job of Delta's more than it works
         self._last = Ledger(self._spark, lake).last()
         servers = self._settings.bootstrap_servers
         begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
         start = starting_offsets(self._last, self._checkpoint, begin, end)
+        self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         progress = LiveProgress(servers, TOPIC_NAMES, start)
         query = (
             KafkaLog(self._spark, servers)
@@ -151,11 +143,14 @@ class LiveJob:
         if self._last is not None and checkpoint_batch_id <= self._last.checkpoint_batch_id:
             return  # It stands in the ledger: only Spark's own commit of it was cut off.
         began = time.monotonic()
+        ranges = self._checkpoint.ranges(checkpoint_batch_id)
+        for topic, partitions in self._partitions.items():
+            check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
         batch = Batch(
             batch_id=self._last.batch_id + 1 if self._last else 0,
             checkpoint_id=checkpoint_id,
             checkpoint_batch_id=checkpoint_batch_id,
-            ranges=self._checkpoint.ranges(checkpoint_batch_id),
+            ranges=ranges,
             started_at=datetime.now(UTC),
         )
         if self._lake is None:

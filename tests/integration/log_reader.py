@@ -15,9 +15,7 @@ def read_log(bootstrap_servers: str, topics: tuple[str, ...] = INPUTS) -> list[L
     consumer.assign(
         [TopicPartition(topic, number, offset) for topic in topics for number, offset in begin[topic].items()]
     )
-    missing = sum(
-        offset - begin[topic][number] for topic in topics for number, offset in end[topic].items()
-    )
+    missing = sum(offset - begin[topic][number] for topic in topics for number, offset in end[topic].items())
     records: list[LogRecord] = []
     while len(records) < missing:
         for message in consumer.consume(10_000, timeout=0.5):

@@ -97,7 +97,10 @@ def test_last_message_about_a_package_is_its_report(stand: Stand) -> None:
     for key, row in reports.items():
         report = last[key]
         assert report["numberOfRemainingStops"] == row["number_of_remaining_stops"]
-        assert (report["eventKafkaOffset"], report["routeKafkaOffset"]) == (row["event_kafka_offset"], row["route_kafka_offset"])
+        assert (report["eventKafkaOffset"], report["routeKafkaOffset"]) == (
+            row["event_kafka_offset"],
+            row["route_kafka_offset"],
+        )
 
 
 def test_drain_of_a_log_without_news_changes_nothing(spark: SparkSession, stand: Stand) -> None:

@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pyspark
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-import pyspark
 from pipelines import commands
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.io.reader import LakeReader

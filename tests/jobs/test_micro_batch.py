@@ -97,7 +97,7 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
 
 
 def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: SparkSession, lake: Lake) -> None:
-    """A crash is planted after each write of the batch in turn, the ledger's included; each repeat meets one more table written."""
+    """A crash is planted after each write in turn, the ledger's included; each repeat meets one more table written."""
     whole = batch(0, RECORDS)
     for writes in range(1, len(FLOWS) + 2):
         with pytest.raises(Crashed):
@@ -112,7 +112,7 @@ def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: Sp
 def test_ledger_gives_back_the_row_that_was_appended(spark: SparkSession, lake: Lake) -> None:
     rows, _ = run(spark, lake, batch(0, RECORDS[:4]), batch(1, RECORDS[4:]))
     assert Ledger(spark, lake).last() == rows[1]
-    assert {name: state.version for name, state in rows[1].tables.items()}["silver.quarantine"] == 2
+    assert {name: state.version for name, state in rows[1].tables.items()}["silver.quarantine"] == 3
 
 
 def test_reports_are_sent_once_per_change_with_their_coordinates(spark: SparkSession, lake: Lake) -> None:
