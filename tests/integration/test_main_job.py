@@ -26,6 +26,10 @@ FEED = commands.Simulate(seed=5, packages=300, rate=0)
 HALF = FEED.model_copy(update={"count": 4_000})
 
 
+CSV_ONLY = pytest.mark.parametrize("stand", ["csv"], indirect=True)
+"""For what does not depend on the wire format."""
+
+
 @dataclass(frozen=True)
 class Stand:
     """A broker with topics, and the settings of a job on it."""
@@ -88,6 +92,7 @@ def test_ledger_covers_the_log_without_gap_or_overlap_and_its_counts_are_the_ora
             assert sum(count[name] for count in counts) == topic[name], (topic["topic"], name)
 
 
+@CSV_ONLY
 def test_last_message_about_a_package_is_its_report(stand: Stand) -> None:
     messages = read_log(stand.servers, ("package-reports",))
     last = {message.key: json.loads(message.value or b"") for message in messages}
@@ -103,6 +108,7 @@ def test_last_message_about_a_package_is_its_report(stand: Stand) -> None:
         )
 
 
+@CSV_ONLY
 def test_drain_of_a_log_without_news_changes_nothing(spark: SparkSession, stand: Stand) -> None:
     reader = LakeReader(stand.settings.lake_root)
     before = {name: reader.open(name).version() for name in reader.table_names()}
@@ -111,6 +117,7 @@ def test_drain_of_a_log_without_news_changes_nothing(spark: SparkSession, stand:
     assert {name: reader.open(name).version() for name in reader.table_names()} == before
 
 
+@CSV_ONLY
 def test_other_batch_sizes_give_the_same_tables(spark: SparkSession, stand: Stand) -> None:
     settings = stand.settings.model_copy(
         update={"lake": f"{stand.settings.lake_root}-again", "stream": Stream(max_records_per_batch=100_000)}
@@ -120,6 +127,7 @@ def test_other_batch_sizes_give_the_same_tables(spark: SparkSession, stand: Stan
     assert len(LakeReader(settings.lake_root).query("SELECT * FROM ops.batches")) == 1
 
 
+@CSV_ONLY
 def test_a_ledger_that_another_checkpoint_planned_is_refused(spark: SparkSession, stand: Stand) -> None:
     settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-again"})
     metadata = Path(settings.lake_root) / "_checkpoints" / "live" / "metadata"

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 from tests.comparison import assert_lake_equals_log
+from tests.conftest import SHORT_LIVED
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.ports import unused_ports
@@ -44,7 +45,8 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
     """The environment of a process that writes a lake of its own."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
-    return inherited | as_variables(base) | {"PTS_LAKE": str(base.home / lake)} | variables
+    own = {"PTS_LAKE": str(base.home / lake), "PTS_SPARK__CONF": json.dumps(SHORT_LIVED)}
+    return inherited | as_variables(base) | own | variables
 
 
 @contextmanager
@@ -62,11 +64,15 @@ def process(arguments: list[str], environment: dict[str, str], log: Path) -> Ite
         started.wait()
 
 
-def wait_for(log: Path, text: str, count: int = 1, seconds: float = 180) -> None:
+def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180) -> None:
     deadline = time.monotonic() + seconds
-    while log.read_text().count(text) < count:
+    while not is_done():
         assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.05)
+        time.sleep(0.02)
+
+
+def wait_for(log: Path, text: str, count: int = 1) -> None:
+    wait_until(lambda: log.read_text().count(text) >= count, log)
 
 
 def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
@@ -75,19 +81,13 @@ def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
 
 
 def test_job_that_is_killed_and_started_again_loses_and_doubles_nothing(base: Settings, tmp_path: Path) -> None:
-    """Killed at three moments that differ from run to run: starting, within a batch, and right after one."""
-    environment = settings_of(base, "killed", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
-    for kill, (text, pause) in enumerate([("_delta_log", 0.0), ('"batch_id": 0', 1.5), ('"batch_id"', 0.0)]):
-        log = tmp_path / f"{kill}.log"
+    """Killed within its first batch, as soon as that has archived something, and within its second."""
+    environment = settings_of(base, "killed", PTS_STREAM__MAX_RECORDS_PER_BATCH="2500")
+    archived = base.home / "killed" / "bronze" / "ship_events" / "_delta_log"
+    for batch in range(2):
+        log = tmp_path / f"{batch}.log"
         with process(["stream"], environment, log) as job:
-            if text == "_delta_log":
-                deadline = time.monotonic() + 120
-                while not list((base.home / "killed").glob("bronze/*/_delta_log/*1.json")):
-                    assert time.monotonic() < deadline, log.read_text()
-                    time.sleep(0.02)
-            else:
-                wait_for(log, '"batch_id"')
-            time.sleep(pause)
+            wait_until((archived / f"{batch + 1:020}.json").exists, log)
             job.send_signal(signal.SIGKILL)
     drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr
@@ -155,7 +155,8 @@ def cluster(folder: Path) -> Iterator[str]:
 
 def test_a_cluster_with_two_workers_gives_the_same_tables(base: Settings, tmp_path: Path) -> None:
     with cluster(tmp_path) as url:
-        conf = json.dumps({"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"})
+        on_cluster = {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
+        conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
         environment = settings_of(base, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
         drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr[-3000:]
