@@ -3,8 +3,8 @@
     .venv/bin/python -m tests.benchmarks.main_job [--records 1000000] [--packages 100000] [--rate 2000] [--seconds 180]
 
 Each part has a broker and a lake of its own in a scratch folder. The drain is the wall time of `pts stream --drain`,
-process start and cold JVM included; beside it stands the speed of the last full batch, when the JVM is warm. Freshness is
-the time from a scan's Kafka timestamp (the moment at which its producer created it) to the Delta commit of
+process start and cold JVM included; beside it stands the speed of the last full batch, when the JVM is warm. Freshness
+is the time from a scan's Kafka timestamp (the moment at which its producer created it) to the Delta commit of
 gold.remaining_stops after its batch, over the second half of the feed. Memory is resident, sampled every second.
 """
 
@@ -91,7 +91,7 @@ def freshness(rate: int, seconds: int) -> dict[str, Any]:
             for entry in reader.open("gold.remaining_stops").history()
         }
         rows = reader.query(
-            "SELECT b.batch_id, list_filter(b.tables, t -> t.table_name = 'gold.remaining_stops')[1].version AS version, "
+            "SELECT list_filter(b.tables, t -> t.table_name = 'gold.remaining_stops')[1].version AS version, "
             "e.kafka_timestamp FROM ops.batches b, unnest(b.offsets) AS u(o) JOIN bronze.ship_events e "
             "ON o.kafka_topic = 'ship-events' AND e.kafka_partition = o.kafka_partition "
             "AND e.kafka_offset >= o.start_offset AND e.kafka_offset < o.end_offset"

@@ -1,0 +1,54 @@
+"""What Spark left in a checkpoint, read without Spark's streaming."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.errors import LakeMismatch
+from pipelines.io.checkpoint import Checkpoint
+from pipelines.io.kafka_log import OffsetRange
+
+
+def write(folder: Path, name: str, *lines: object) -> None:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write(tmp_path, "metadata", {"id": "query"})
+    write(tmp_path, "sources/0/0", "\0v1", {"ship-events": {"0": 3, "1": 0}})
+    write(tmp_path, "offsets/0", "v1", {"conf": {}}, {"ship-events": {"0": 10, "1": 4}})
+    write(tmp_path, "offsets/1", "v1", {"conf": {}}, {"ship-events": {"0": 12, "1": 4}})
+    write(tmp_path, "commits/0", "v1", {})
+    return tmp_path
+
+
+def test_batches_follow_each_other_from_the_first_offsets_on(spark: SparkSession, folder: Path) -> None:
+    checkpoint = Checkpoint(spark, str(folder))
+    assert checkpoint.query_id() == "query"
+    assert (checkpoint.last_planned(), checkpoint.last_committed()) == (1, 0)
+    assert checkpoint.ranges(0) == (OffsetRange("ship-events", 0, 3, 10), OffsetRange("ship-events", 1, 0, 4))
+    assert checkpoint.ranges(1) == (OffsetRange("ship-events", 0, 10, 12), OffsetRange("ship-events", 1, 4, 4))
+
+
+def test_a_checkpoint_that_is_not_there_says_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    checkpoint = Checkpoint(spark, str(tmp_path / "none"))
+    assert (checkpoint.query_id(), checkpoint.last_planned(), checkpoint.last_committed()) == (None, None, None)
+
+
+def test_planned_batches_without_an_identity_are_refused(spark: SparkSession, folder: Path) -> None:
+    (folder / "metadata").unlink()
+    with pytest.raises(LakeMismatch, match="lost its file `metadata`"):
+        Checkpoint(spark, str(folder)).query_id()
+
+
+@pytest.mark.parametrize("name", ["metadata", "offsets/1"])
+def test_empty_file_is_refused_by_its_name(spark: SparkSession, folder: Path, name: str) -> None:
+    (folder / name).write_text("")
+    checkpoint = Checkpoint(spark, str(folder))
+    with pytest.raises(LakeMismatch, match=name):
+        _ = [checkpoint.query_id(), checkpoint.ranges(1)]

@@ -1,0 +1,125 @@
+"""Ledger, checkpoint and log agree, or the start is refused with both values."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from pipelines.errors import LakeMismatch, LogTruncated, PtsError, TopicMismatch
+from pipelines.io.kafka_log import OffsetRange, Offsets
+from pipelines.io.ledger import LedgerRow
+from pipelines.jobs.position import check_partitions, starting_offsets
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+BEGIN: Offsets = {"ship-events": {0: 0, 1: 0}}
+END: Offsets = {"ship-events": {0: 90, 1: 80}}
+RANGES = (OffsetRange("ship-events", 0, 10, 50), OffsetRange("ship-events", 1, 0, 40))
+LAST = LedgerRow(7, "query", 5, NOW, NOW, RANGES, {}, {})
+
+
+@dataclass(frozen=True)
+class StubCheckpoint:
+    """What `Checkpoint` tells of a checkpoint that fits `LAST`."""
+
+    id: str | None = "query"
+    planned: int | None = 5
+    committed: int | None = 5
+    ends: Offsets = field(default_factory=lambda: {"ship-events": {0: 50, 1: 40}})
+    path: str = "lake/_checkpoints/live"
+
+    def query_id(self) -> str | None:
+        return self.id
+
+    def last_planned(self) -> int | None:
+        return self.planned
+
+    def last_committed(self) -> int | None:
+        return self.committed
+
+    def end_offsets(self, _batch_id: int) -> Offsets:
+        return self.ends
+
+    def start_offsets(self, _batch_id: int) -> Offsets:
+        return {"ship-events": {0: 3, 1: 4}}
+
+
+FITTING = StubCheckpoint()
+NONE = StubCheckpoint(id=None, planned=None, committed=None)
+
+
+def position(last: LedgerRow | None, checkpoint: StubCheckpoint, begin: Offsets = BEGIN, end: Offsets = END) -> Offsets:
+    stub: Any = checkpoint
+    return starting_offsets(last, stub, begin, end)
+
+
+def test_new_lake_begins_where_the_log_begins() -> None:
+    assert position(None, NONE, begin={"ship-events": {0: 5, 1: 6}}) == {"ship-events": {0: 5, 1: 6}}
+
+
+def test_lake_whose_first_batch_was_cut_off_begins_where_that_was_planned() -> None:
+    assert position(None, StubCheckpoint(planned=0, committed=None)) == {"ship-events": {0: 3, 1: 4}}
+
+
+@pytest.mark.parametrize(
+    "checkpoint",
+    [FITTING, replace(FITTING, committed=4), replace(FITTING, planned=6)],
+    ids=["clean stop", "cut off before Spark's commit", "cut off within the next batch"],
+)
+def test_lake_goes_on_where_its_ledger_ends(checkpoint: StubCheckpoint) -> None:
+    assert position(LAST, checkpoint) == {"ship-events": {0: 50, 1: 40}}
+
+
+@pytest.mark.parametrize(
+    ("last", "checkpoint", "message"),
+    [
+        (None, FITTING, "has committed batch 5, but the ledger"),
+        (LAST, NONE, "planned by checkpoint query, but lake/_checkpoints/live is missing"),
+        (LAST, replace(FITTING, id="other"), "planned by checkpoint query, but lake/_checkpoints/live is other"),
+        (LAST, replace(FITTING, planned=7, committed=6), "batch 5 .* has planned 7 and committed 6"),
+        (LAST, replace(FITTING, planned=4, committed=4), "batch 5 .* has planned 4 and committed 4"),
+        (LAST, replace(FITTING, committed=3), "batch 5 .* has planned 5 and committed 3"),
+        (LAST, replace(FITTING, ends={"ship-events": {0: 51, 1: 40}}), "50.* in the ledger, but at .*51"),
+    ],
+    ids=[
+        "no ledger",
+        "no checkpoint",
+        "other checkpoint",
+        "ledger behind",
+        "ledger ahead",
+        "commits lost",
+        "other ends",
+    ],
+)
+def test_ledger_and_checkpoint_that_contradict_each_other_are_refused(
+    last: LedgerRow | None, checkpoint: StubCheckpoint, message: str
+) -> None:
+    with pytest.raises(LakeMismatch, match=message):
+        position(last, checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "kind", "message"),
+    [
+        ({"ship-events": {0: 51, 1: 0}}, END, LogTruncated, "ship-events/0 begins at offset 51, but 50 is the next"),
+        (BEGIN, {"ship-events": {0: 90, 1: 39}}, LogTruncated, "ship-events/1 ends at offset 39, .* read up to 40"),
+        (BEGIN, {"ship-events": {0: 90}}, TopicMismatch, r"has partitions \[0\], but the lake was built from \[0, 1\]"),
+    ],
+    ids=["truncated", "shorter", "fewer partitions"],
+)
+def test_log_that_does_not_hold_what_comes_next_is_refused(
+    begin: Offsets, end: Offsets, kind: type[PtsError], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        position(LAST, FITTING, begin, end)
+
+
+def test_log_that_ends_just_where_the_lake_stands_is_accepted() -> None:
+    at_the_edge: Offsets = {"ship-events": {0: 50, 1: 40}}
+    assert position(LAST, FITTING, begin=at_the_edge, end=at_the_edge) == at_the_edge
+
+
+def test_partitions_that_were_added_are_refused() -> None:
+    check_partitions("ship-events", [0, 1], [1, 0])
+    with pytest.raises(TopicMismatch, match=r"has partitions \[0, 1, 2\], but the lake was built from \[0, 1\]"):
+        check_partitions("ship-events", [0, 1], [0, 1, 2])
