@@ -91,7 +91,7 @@ def freshness(rate: int, seconds: int) -> dict[str, Any]:
             for entry in reader.open("gold.remaining_stops").history()
         }
         rows = reader.query(
-            "SELECT list_filter(b.tables, t -> t.table_name = 'gold.remaining_stops')[1].version AS version, "
+            "SELECT list_filter(b.tables, lambda t: t.table_name = 'gold.remaining_stops')[1].version AS version, "
             "e.kafka_timestamp FROM ops.batches b, unnest(b.offsets) AS u(o) JOIN bronze.ship_events e "
             "ON o.kafka_topic = 'ship-events' AND e.kafka_partition = o.kafka_partition "
             "AND e.kafka_offset >= o.start_offset AND e.kafka_offset < o.end_offset"
