@@ -45,17 +45,17 @@ class Checkpoint:
         return ranges_between(self.start_offsets(batch_id), self.end_offsets(batch_id))
 
     def start_offsets(self, batch_id: int) -> Offsets:
-        return self.end_offsets(batch_id - 1) if batch_id else self._first_offsets()
+        return self.end_offsets(batch_id - 1) if batch_id else self._offsets_in("sources/0/0")
 
     def end_offsets(self, batch_id: int) -> Offsets:
-        path = f"{self.path}/offsets/{batch_id}"
-        lines = self._storage.text(path).splitlines()
-        return _offsets(self._parsed(path, lines[-1] if lines else ""))
+        return self._offsets_in(f"offsets/{batch_id}")
 
-    def _first_offsets(self) -> Offsets:
-        path = f"{self.path}/sources/0/0"
-        lines = self._storage.text(path).replace("\0", "").splitlines()
-        return _offsets(self._parsed(path, lines[-1] if lines else ""))
+    def _offsets_in(self, name: str) -> Offsets:
+        """The last line of a file of the checkpoint; the lines before it are the format's version and Spark's own."""
+        path = f"{self.path}/{name}"
+        lines = self._storage.text(path).splitlines()
+        offsets = self._parsed(path, lines[-1] if lines else "")
+        return {topic: {int(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()}
 
     def _last(self, log: str) -> int | None:
         numbers = [int(name) for name in self._storage.names(f"{self.path}/{log}") if name.isdigit()]
@@ -69,7 +69,3 @@ class Checkpoint:
             raise LakeMismatch(
                 f"The checkpoint file {path} is empty or torn. Restore it, or see docs/runbook.md, 'A lost checkpoint'."
             ) from error
-
-
-def _offsets(value: dict[str, dict[str, int]]) -> Offsets:
-    return {topic: {int(number): offset for number, offset in parts.items()} for topic, parts in value.items()}

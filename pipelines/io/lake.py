@@ -110,10 +110,9 @@ class Lake:
         )
         return self._spark.createDataFrame([], columns).schema
 
-    def read(self, table: Table, version: int | None = None) -> DataFrame:
-        """The table's rows at its newest version, or at the given one."""
-        reader = self._spark.read.format("delta")
-        return (reader if version is None else reader.option("versionAsOf", version)).load(self.path(table))
+    def read(self, table: Table) -> DataFrame:
+        """The table's rows at its newest version."""
+        return self._spark.read.format("delta").load(self.path(table))
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
-from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import Interrupted
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.failures import known_failure
@@ -77,8 +77,8 @@ class LiveJob:
         self._settings = settings
         self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
         self._wire_formats: dict[str, WireFormat] = {
-            "ship-events": settings.kafka.ship_events_format,
-            "ship-routes": settings.kafka.ship_routes_format,
+            SHIP_EVENTS.name: settings.kafka.ship_events_format,
+            SHIP_ROUTES.name: settings.kafka.ship_routes_format,
         }
         self._under_way = threading.Lock()
         self._stop = threading.Event()
