@@ -215,6 +215,40 @@ def report(
 
 
 @app.command()
+def rebuild(
+    tables: Annotated[list[str], typer.Argument(help="For example gold.stop_activity.")],
+) -> None:
+    """Make gold tables anew from silver, each in one commit. The live job must be stopped."""
+    command = _command(commands.Rebuild, tables=tuple(tables))
+    from pipelines.jobs import rebuild as job
+
+    job.run(command, _settings())
+    typer.echo(f"Made anew: {', '.join(command.tables)}.")
+
+
+@app.command()
+def expire(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let go what is older than its retention, counted from the newest scan. The live job must be stopped.
+
+    Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
+    runs this by itself.
+    """
+    command = _command(commands.Expire, dry_run=dry_run)
+    from pipelines.jobs import expire as job
+
+    found = job.run(command, _settings())
+    if as_json:
+        return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
+    for each in found:
+        verb = "would let go" if dry_run else "let go"
+        typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
+    return None
+
+
+@app.command()
 def demo() -> None:
     """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
     from pipelines.jobs import demo as job

@@ -106,6 +106,24 @@ class Report(Command):
         return ["report", str(self.tracking_number)]
 
 
+class Rebuild(Command):
+    """Gold tables made anew from silver."""
+
+    tables: tuple[str, ...] = Field(min_length=1)
+
+    def argv(self) -> list[str]:
+        return ["rebuild", *self.tables]
+
+
+class Expire(Command):
+    """Rows of the gold tables that are older than their retention let go; with `dry_run`, only counted."""
+
+    dry_run: bool = False
+
+    def argv(self) -> list[str]:
+        return ["expire", *(["--dry-run"] if self.dry_run else [])]
+
+
 class Broker(Command):
     """The embedded broker, in the foreground."""
 

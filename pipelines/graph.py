@@ -1,36 +1,54 @@
 """The whole pipeline on one screen: what flows from where into which table.
 
-    ship-events ─► bronze.ship_events ─┬► silver.ship_events ──┐
-                                       └► silver.quarantine    ├► gold.remaining_stops ─► package-reports
+    ship-events ─► bronze.ship_events ─┬► silver.ship_events ──┬► gold.remaining_stops ─► package-reports
+                                       └► silver.quarantine    │
     ship-routes ─► bronze.ship_routes ─┬► silver.ship_routes ──┘
-                                       └► silver.quarantine                   ops.batches: one row when all of it stands
+                                       └► silver.quarantine
+
+    silver.ship_events ─┬► gold.stop_activity ─► gold.busiest_stops          ops.batches: one row when all of it stands
+                        ├► gold.carrier_throughput
+                        └► gold.failed_delivery_alerts
 
 A micro-batch runs the flows from top to bottom. Live and replay run these same flows; only the range of the log and
 the lake differ.
+
+There are two paces. What people watch moves with every batch. The tables over windows take several batches at once:
+their flows have `every`, and where each table stands is its position in the ledger.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Literal
 
 from pyspark.sql import DataFrame
 
+from pipelines.contracts.rules import ALERT_WINDOW
 from pipelines.contracts.topics import PACKAGE_REPORTS, SHIP_EVENTS, SHIP_ROUTES, Topic
 from pipelines.tables import (
     BRONZE_SHIP_EVENTS,
     BRONZE_SHIP_ROUTES,
+    GOLD_BUSIEST_STOPS,
+    GOLD_CARRIER_THROUGHPUT,
+    GOLD_FAILED_DELIVERY_ALERTS,
     GOLD_REMAINING_STOPS,
+    GOLD_STOP_ACTIVITY,
+    OPS_EXPIRED_REPORTS,
     SILVER_QUARANTINE,
     SILVER_SHIP_EVENTS,
     SILVER_SHIP_ROUTES,
     Table,
 )
 from pipelines.transforms.bronze_records import archived
+from pipelines.transforms.busiest_stops import busiest_stops
+from pipelines.transforms.carrier_throughput import carrier_throughput
 from pipelines.transforms.distinct_scans import distinct_scans
+from pipelines.transforms.failed_delivery_alerts import failed_delivery_alerts
 from pipelines.transforms.package_reports import package_reports
 from pipelines.transforms.rejected import rejected_events, rejected_routes
 from pipelines.transforms.remaining_stops import remaining_stops
 from pipelines.transforms.route_versions import route_versions
+from pipelines.transforms.stop_activity import stop_activity
 
 
 @dataclass(frozen=True)
@@ -55,7 +73,7 @@ class Judged:
 
 @dataclass(frozen=True)
 class New:
-    """The rows that the batch added to an append-only table, found by their Kafka coordinates."""
+    """The rows added to an append-only table since the flow's table moved last, found by their Kafka coordinates."""
 
     table: Table
     topic: Topic
@@ -70,12 +88,21 @@ class Comparable:
 
 @dataclass(frozen=True)
 class Current:
-    """A table as it stands before the flow."""
+    """A table as it stands before the flow; with what it has let go and could have to go on from."""
 
     table: Table
+    expired: Table | None = None
 
 
-Read = Log | StartedAt | Judged | New | Comparable | Current
+@dataclass(frozen=True)
+class Around:
+    """The rows of a table less than `margin` of event time from any of the new ones."""
+
+    new: New
+    margin: timedelta
+
+
+Read = Log | StartedAt | Judged | New | Comparable | Current | Around
 
 
 @dataclass(frozen=True)
@@ -95,7 +122,9 @@ class Flow:
         into: The table written.
         by: The pure function that gives the rows, called with one frame (or time) per read.
         reads: What the function is given.
-        write: `append` adds the rows; `merge` replaces the rows of the table that have the same key.
+        write: `append` adds the rows; `merge` replaces the rows of the table that have the same key; `add` adds the
+            table's measures to those of the row with the same key.
+        every: How often the table moves while the log is never quiet. 0: with every batch.
         counts: What the number of rows means in the ledger, for the topic of the first read.
         publishes: Messages about the changed rows.
     """
@@ -104,13 +133,27 @@ class Flow:
     into: Table
     by: Callable[..., DataFrame]
     reads: tuple[Read, ...]
-    write: Literal["append", "merge"] = "append"
+    write: Literal["append", "merge", "add"] = "append"
+    every: timedelta = timedelta(0)
     counts: Literal["read", "accepted", "quarantined"] | None = None
     publishes: Publication | None = None
+
+    @property
+    def is_fold(self) -> bool:
+        """Whether the table follows from silver alone."""
+        return self.write != "append"
+
+    @property
+    def archive(self) -> Table | None:
+        """Where rows go that the table lets go and that may have to come back."""
+        return next((read.expired for read in self.reads if isinstance(read, Current) and read.expired), None)
 
 
 EVENTS, ROUTES = Judged(SHIP_EVENTS, BRONZE_SHIP_EVENTS), Judged(SHIP_ROUTES, BRONZE_SHIP_ROUTES)
 NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_ROUTES, SHIP_ROUTES)
+
+WINDOWS = timedelta(seconds=30)
+"""The pace of the tables over windows. Each fold costs about the same for few scans as for many."""
 
 FLOWS = (
     Flow("archive_events", BRONZE_SHIP_EVENTS, archived, (Log(SHIP_EVENTS), StartedAt()), counts="read"),
@@ -125,8 +168,26 @@ FLOWS = (
         "remaining_stops",
         GOLD_REMAINING_STOPS,
         remaining_stops,
-        (NEW_SCANS, NEW_ROUTES, Current(GOLD_REMAINING_STOPS)),
+        (NEW_SCANS, NEW_ROUTES, Current(GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS)),
         write="merge",
         publishes=Publication(PACKAGE_REPORTS, package_reports),
+    ),
+    Flow("stop_activity", GOLD_STOP_ACTIVITY, stop_activity, (NEW_SCANS,), write="add", every=WINDOWS),
+    Flow(
+        "busiest_stops",
+        GOLD_BUSIEST_STOPS,
+        busiest_stops,
+        (NEW_SCANS, Current(GOLD_STOP_ACTIVITY)),
+        write="merge",
+        every=WINDOWS,
+    ),
+    Flow("carrier_throughput", GOLD_CARRIER_THROUGHPUT, carrier_throughput, (NEW_SCANS,), write="add", every=WINDOWS),
+    Flow(
+        "failed_delivery_alerts",
+        GOLD_FAILED_DELIVERY_ALERTS,
+        failed_delivery_alerts,
+        (NEW_SCANS, Around(NEW_SCANS, ALERT_WINDOW)),
+        write="merge",
+        every=WINDOWS,
     ),
 )

@@ -12,7 +12,16 @@ from tests.oracle.tables import expected_tables
 
 Rows = list[dict[str, Any]]
 
-COMPARED = ("silver.ship_events", "silver.ship_routes", "silver.quarantine", "gold.remaining_stops")
+COMPARED = (
+    "silver.ship_events",
+    "silver.ship_routes",
+    "silver.quarantine",
+    "gold.remaining_stops",
+    "gold.stop_activity",
+    "gold.busiest_stops",
+    "gold.carrier_throughput",
+    "gold.failed_delivery_alerts",
+)
 
 
 def expected_rows(records: Iterable[LogRecord], wire_format: str = "csv") -> dict[str, Rows]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.graph import FLOWS, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
+from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
 from pipelines.tables import OPS_BATCHES, TABLES
 from pipelines.transforms.judge import judged
 from tests.frames import record_frame, table_frame
@@ -21,7 +21,7 @@ def empty(spark: SparkSession, read: Read) -> DataFrame | datetime:
             return judged(record_frame(spark, []), topic, "csv")
         case StartedAt():
             return datetime(2026, 3, 1, tzinfo=UTC)
-        case New(table) | Comparable(table) | Current(table):
+        case New(table) | Comparable(table) | Current(table) | Around(New(table)):
             return table_frame(spark, table)
 
 
@@ -43,7 +43,8 @@ def test_published_messages_have_a_key_and_a_value(spark: SparkSession, flow: Fl
 
 
 def test_every_table_but_the_ledger_has_a_flow() -> None:
-    assert {flow.into.name for flow in FLOWS} == {table.name for table in TABLES} - {OPS_BATCHES.name}
+    archives = {flow.archive.name for flow in FLOWS if flow.archive}
+    assert {flow.into.name for flow in FLOWS} | archives == {table.name for table in TABLES} - {OPS_BATCHES.name}
 
 
 def test_flow_names_are_distinct() -> None:
@@ -59,3 +60,21 @@ def test_a_flow_reads_only_what_flows_above_it_have_written() -> None:
             if isinstance(read, Judged):
                 assert read.bronze.name in written
         written.add(flow.into.name)
+
+
+def test_a_fold_moves_at_the_pace_of_the_folds_that_it_reads() -> None:
+    paces = {flow.into.name: flow.every for flow in FLOWS}
+    for flow in FLOWS:
+        for read in flow.reads:
+            if isinstance(read, Current):
+                assert flow.every == paces[read.table.name], flow.name
+
+
+def test_what_the_ledger_counts_moves_with_every_batch() -> None:
+    assert [flow.name for flow in FLOWS if flow.every and not flow.is_fold] == []
+
+
+def test_measures_are_added_where_there_are_some() -> None:
+    assert {flow.into.name for flow in FLOWS if flow.write == "add"} == {
+        table.name for table in TABLES if table.measures
+    }

@@ -15,6 +15,31 @@ SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", 
 RECENCY = ("kafka_timestamp", "kafka_partition", "kafka_offset")
 """Total order of records, greatest last: the route in force is the greatest; scans of one `occurred_at` are ordered."""
 
+STOP = ("country", "state", "city", "postal_code")
+"""What tells one stop from another in the window tables; a null is a value like any other."""
+
+SLIDING_WINDOW = timedelta(minutes=10)
+SLIDE = timedelta(minutes=5)
+"""Windows are half-open `[start, end)`, in event time, and aligned to the Unix epoch: of length `SLIDING_WINDOW`, one
+starts every `SLIDE`."""
+
+TUMBLING_WINDOW = timedelta(hours=1)
+
+LEADERBOARD_SIZE = 10
+
+ALERT_WINDOW = timedelta(hours=1)
+"""A failed delivery at `t` is counted with those of its package in `(t - ALERT_WINDOW, t]`."""
+
+ALERT_COUNT = 3
+"""So many failed deliveries within the window are an alert."""
+
+REPORT_RETENTION = timedelta(days=90)
+"""A package delivered more than this before the newest accepted scan is let go by `pts expire`."""
+
+WINDOW_RETENTION = timedelta(days=400)
+"""Windows and alerts that ended more than this before the newest accepted scan are let go by `pts expire`: a year, and
+time to compare it with the year before."""
+
 
 class Reason(StrEnum):
     """Why a record is in quarantine: the first that holds, in this order."""

@@ -1,15 +1,19 @@
 """Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
 
 from delta import DeltaTable
+from delta.tables import DeltaMergeBuilder
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
@@ -21,11 +25,16 @@ from pipelines.tables import Table
 class Transaction:
     """Makes a write idempotent: Delta takes (app_id, version) once, and silently ignores any version that is not newer.
 
-    So the app id must name everything that restarts the count: the checkpoint, and the flow.
+    So the app id must name everything that restarts the count: `<writer>/<flow>`, where the writer is the checkpoint's
+    identity, or that of one run of a maintenance command.
     """
 
     app_id: str
     version: int
+
+    @property
+    def writer(self) -> str:
+        return self.app_id.partition("/")[0]
 
 
 @dataclass(frozen=True)
@@ -38,14 +47,45 @@ class Commit:
     last_kafka_timestamp: datetime | None = None
 
 
-class Lake:
-    """The tables under one root."""
+@dataclass(frozen=True)
+class Change:
+    """A commit that changed a table's rows or definition, or carries a transaction.
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
+    Attributes:
+        version: The table version that it made.
+        operation: Delta's word for what was done.
+        transaction: By whose write; None for a program that gave none.
+        added: Statistics of the files that it added.
+    """
+
+    version: int
+    operation: str
+    transaction: Transaction | None
+    added: tuple[dict[str, Any], ...]
+
+    @property
+    def description(self) -> str:
+        """Which version, what and by whom, for a person."""
+        by = "another program" if self.transaction is None else f"{self.transaction.app_id} {self.transaction.version}"
+        return f"version {self.version} ({self.operation} by {by})"
+
+
+class Lake:
+    """The tables under one root.
+
+    Between two of its own writes to a table it accepts only commits that change no row, such as a compaction.
+
+    Args:
+        spark: The session.
+        root: Folder or URI.
+        versions: By table name, the version up to which commits are known to be in order; the newest, where not given.
+    """
+
+    def __init__(self, spark: SparkSession, root: str, versions: Mapping[str, int] | None = None) -> None:
         self.root = root
+        self.versions = dict(versions or {})
         self._spark = spark
         self._storage = Storage(spark)
-        self._versions: dict[str, int] = {}
 
     def path(self, table: Table) -> str:
         return f"{self.root}/{table.name.replace('.', '/')}"
@@ -55,7 +95,7 @@ class Lake:
 
         Raises `LakeMismatch` with every difference when it is not: nothing is changed then.
         """
-        if not DeltaTable.isDeltaTable(self._spark, self.path(table)):
+        if not self.exists(table):
             self._create(table)
         elif differences := list(self._differences(table)):
             raise LakeMismatch(
@@ -110,29 +150,51 @@ class Lake:
         )
         return self._spark.createDataFrame([], columns).schema
 
+    def exists(self, table: Table) -> bool:
+        return DeltaTable.isDeltaTable(self._spark, self.path(table))
+
     def read(self, table: Table) -> DataFrame:
         """The table's rows at its newest version."""
         return self._spark.read.format("delta").load(self.path(table))
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""
-        writer = rows.write.format("delta").mode("append")
-        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(self.path(table))
-        return self._commit_of(table, transaction)
+        return self._save(rows, table, transaction, "append")
+
+    def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
+        """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
+        return self._save(rows, table, transaction, "overwrite")
 
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
         with self._transaction(transaction):
-            (
-                DeltaTable.forPath(self._spark, self.path(table))
-                .alias("target")
-                .merge(rows.alias("source"), condition)
-                .whenMatchedUpdateAll()
-                .whenNotMatchedInsertAll()
-                .execute()
-            )
+            self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
+
+    def add(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
+        """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
+        sums: dict[str, str | Column] = {
+            name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
+        }
+        with self._transaction(transaction):
+            self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
+        return self._commit_of(table, transaction)
+
+    def delete(self, condition: Column, table: Table, transaction: Transaction) -> Commit:
+        """Takes out the rows for which the condition holds, once per transaction; returns the commit."""
+        with self._transaction(transaction):
+            DeltaTable.forPath(self._spark, self.path(table)).delete(condition)
+        return self._commit_of(table, transaction)
+
+    def _save(self, rows: DataFrame, table: Table, transaction: Transaction, mode: str) -> Commit:
+        writer = rows.write.format("delta").mode(mode)
+        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(self.path(table))
+        return self._commit_of(table, transaction)
+
+    def _matching(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
+        condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
+        target = DeltaTable.forPath(self._spark, self.path(table)).alias("target")
+        return target.merge(rows.alias("source"), condition)
 
     @contextmanager
     def _transaction(self, transaction: Transaction) -> Iterator[None]:
@@ -146,43 +208,97 @@ class Lake:
             for name in names:
                 self._spark.conf.unset(f"spark.databricks.delta.write.{name}")
 
+    def newest_version(self, table: Table) -> int:
+        """The newest version, by a look at all of the table's log."""
+        names = self._storage.names(f"{self.path(table)}/_delta_log")
+        return max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
+
     def version(self, table: Table) -> int:
-        """The newest version. Commits are numbered without gaps, so after a first look only the next is looked for."""
-        if table.name not in self._versions:
-            names = self._storage.names(f"{self.path(table)}/_delta_log")
-            numbers = [
-                int(name.removesuffix(".json")) for name in names if name.endswith(".json") and name[:20].isdigit()
-            ]
-            self._versions[table.name] = max(numbers)
-        while self._storage.exists(self._commit_file(table, self._versions[table.name] + 1)):
-            self._versions[table.name] += 1
-        return self._versions[table.name]
+        """The newest version, by a look at what came since the last one known.
+
+        Raises `LakeMismatch` when another program changed rows since.
+        """
+        return self._seen(table, None)[0]
+
+    def missing_files(self, table: Table) -> list[str]:
+        """Names of data files that the newest version consists of and that are not there."""
+        there = set(self._storage.names(self.path(table)))
+        named = (unquote(uri.rpartition("/")[2]) for uri in self.read(table).inputFiles())
+        return sorted(name for name in named if name not in there)
+
+    def changes(self, table: Table, after: int) -> Iterator[Change]:
+        """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
+
+        Commits are numbered without gaps, so only the next one is ever looked for.
+        """
+        version = after
+        while self._storage.exists(self._commit_file(table, version + 1)):
+            version += 1
+            if change := self._change(table, version):
+                yield change
+
+    def _seen(self, table: Table, own: Transaction | None) -> tuple[int, Change | None]:
+        """Takes note of the table's new commits: the newest version, and the commit by the own transaction."""
+        if table.name not in self.versions:
+            self.versions[table.name] = self.newest_version(table)
+        found = None
+        while self._storage.exists(self._commit_file(table, self.versions[table.name] + 1)):
+            change = self._change(table, self.versions[table.name] + 1)
+            if change and own and change.transaction == own:
+                found = change
+            elif change:
+                raise LakeMismatch(
+                    f"Table {table.name} was changed while the job ran: {change.description}. Only the job changes it. "
+                    + way_out(table)
+                )
+            self.versions[table.name] += 1
+        return self.versions[table.name], found
+
+    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
+        """The commit that carries the transaction: a new one, unless the write was a repeat."""
+        version, found = self._seen(table, transaction)
+        while not found:
+            if version < 0 or not self._storage.exists(self._commit_file(table, version)):
+                raise LakeMismatch(
+                    f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no "
+                    "commit in its log carries it: that batch was written before, and its commit is gone."
+                )
+            change = self._change(table, version)
+            found = change if change and change.transaction == transaction else None
+            version -= 1
+        return _commit(found)
+
+    def _change(self, table: Table, version: int) -> Change | None:
+        text = self._storage.text(self._commit_file(table, version))
+        actions = [json.loads(line) for line in text.splitlines()]
+        files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
+        redefines = any("metaData" in action or "protocol" in action for action in actions)
+        marks = [Transaction(mark["appId"], mark["version"]) for a in actions if (mark := a.get("txn"))]
+        if not (marks or redefines or any(file["dataChange"] for file in files)):
+            return None
+        operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
+        added = tuple(json.loads(action["add"].get("stats", "{}")) for action in actions if "add" in action)
+        return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
 
     def _commit_file(self, table: Table, version: int) -> str:
         return f"{self.path(table)}/_delta_log/{version:020d}.json"
 
-    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
-        """The commit that carries the transaction: the newest, unless the write was a repeat or others came since."""
-        for version in range(self.version(table), -1, -1):
-            actions = [json.loads(line) for line in self._storage.text(self._commit_file(table, version)).splitlines()]
-            marks = [action["txn"] for action in actions if "txn" in action]
-            wanted = {"appId": transaction.app_id, "version": transaction.version}
-            if marks and wanted.items() <= marks[0].items():
-                return _commit(version, [json.loads(action["add"]["stats"]) for action in actions if "add" in action])
-        raise LakeMismatch(
-            f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no commit in "
-            "its log carries it: that batch was written before, and its commit is gone."
-        )
+
+def way_out(table: Table) -> str:
+    """What to do about a table that does not hold what the job wrote."""
+    if table.name.startswith("gold."):
+        return f"`pts rebuild {table.name}` makes it anew from silver."
+    return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
 
 
-def _commit(version: int, statistics: list[dict[str, Any]]) -> Commit:
+def _commit(change: Change) -> Commit:
     bounds = [
-        stats.get(bound, {}).get("kafka_timestamp") for stats in statistics for bound in ("minValues", "maxValues")
+        stats.get(bound, {}).get("kafka_timestamp") for stats in change.added for bound in ("minValues", "maxValues")
     ]
     times = [datetime.fromisoformat(bound) for bound in bounds if bound]
     return Commit(
-        version=version,
-        row_count=sum(stats["numRecords"] for stats in statistics),
+        version=change.version,
+        row_count=sum(stats["numRecords"] for stats in change.added),
         first_kafka_timestamp=min(times, default=None),
         last_kafka_timestamp=max(times, default=None),
     )

@@ -1,11 +1,11 @@
 """The ledger `ops.batches`: which part of the log each batch took, and where every table stood after it."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
@@ -26,10 +26,17 @@ class Counts:
 
 @dataclass(frozen=True)
 class TableState:
-    """Delta version of a table after a batch, and the batch up to which its rows follow the log."""
+    """Where a table stands after a batch.
+
+    Attributes:
+        version: Its Delta version.
+        position: The batch up to which its rows follow the log.
+        expired_before: The time up to which rows were let go; None if they never were.
+    """
 
     version: int
     position: int
+    expired_before: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,13 @@ class Ledger:
         rows = self._lake.read(OPS_BATCHES).orderBy(F.desc("batch_id")).limit(1).collect()
         return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
 
+    def reached(self, row: LedgerRow) -> dict[str, Offsets]:
+        """Where on the log each table stood after a batch: by table name, the offsets at the end of its position."""
+        positions = {state.position for state in row.tables.values()}
+        found = self._lake.read(OPS_BATCHES).where(F.col("batch_id").isin(*positions)).collect()
+        offsets = {each["batch_id"]: _ledger_row(each.asDict(recursive=True)).end_offsets for each in found}
+        return {name: offsets[state.position] for name, state in row.tables.items()}
+
     def append(self, row: LedgerRow, transaction: Transaction) -> None:
         """Adds the row once per transaction."""
         values = {
@@ -90,22 +104,29 @@ class Ledger:
                 for topic, count in row.counts.items()
             ],
             "tables": [
-                {"table_name": name, "version": state.version, "position": state.position}
+                {
+                    "table_name": name,
+                    "version": state.version,
+                    "position": state.position,
+                    "expired_before": state.expired_before,
+                }
                 for name, state in row.tables.items()
             ],
         }
-        # By way of Arrow: rows of plain Python would go through a Python worker.
-        frame = self._spark.createDataFrame(pa.Table.from_pylist([values]))
-        columns = (F.col(column.name).cast(column.type) for column in OPS_BATCHES.columns)
-        self._lake.append(frame.select(*columns).coalesce(1), OPS_BATCHES, transaction)
+        # As JSON, which Spark parses while it plans: rows of plain Python would go through a Python worker.
+        text = json.dumps(values, default=datetime.isoformat)
+        schema = ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns)
+        frame = self._spark.range(0, 1, 1, 1).select(F.from_json(F.lit(text), schema).alias("row")).select("row.*")
+        self._lake.append(frame, OPS_BATCHES, transaction)
 
 
 def _ledger_row(row: dict[str, Any]) -> LedgerRow:
+    """From what `asDict` gives: times are local and without a zone."""
     return LedgerRow(
         batch_id=row["batch_id"],
         checkpoint_id=row["checkpoint_id"],
         checkpoint_batch_id=row["checkpoint_batch_id"],
-        started_at=row["started_at"].astimezone(UTC),  # PySpark gives local time without a zone
+        started_at=row["started_at"].astimezone(UTC),
         committed_at=row["committed_at"].astimezone(UTC),
         ranges=tuple(
             OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"])
@@ -117,5 +138,12 @@ def _ledger_row(row: dict[str, Any]) -> LedgerRow:
             )
             for count in row["counts"]
         },
-        tables={table["table_name"]: TableState(table["version"], table["position"]) for table in row["tables"]},
+        tables={
+            table["table_name"]: TableState(table["version"], table["position"], _utc(table["expired_before"]))
+            for table in row["tables"]
+        },
     )
+
+
+def _utc(time: datetime | None) -> datetime | None:
+    return time and time.astimezone(UTC)

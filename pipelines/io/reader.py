@@ -11,6 +11,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
@@ -21,6 +22,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.read_only import check_is_query, first_sentence
+from pipelines.tables import OPS_BATCHES
 
 if TYPE_CHECKING:
     from pyarrow.fs import PyFileSystem
@@ -40,11 +42,14 @@ class LakeReader:
     Args:
         root: Folder or URI of the lake.
         versions: Delta version by table name (`schema.table`), for reading several tables at one position of the log.
+        until_batch: Shows the lake as it was after that batch: no table but those in `versions`, and of the ledger the
+            rows up to the batch.
     """
 
-    def __init__(self, root: str, versions: Mapping[str, int] | None = None) -> None:
+    def __init__(self, root: str, versions: Mapping[str, int] | None = None, until_batch: int | None = None) -> None:
         self.root = root
         self._versions = versions or {}
+        self._until_batch = until_batch
         self._is_local = "://" not in root
         if self._is_local and (found := MISREAD_PATH.search(root)):
             raise InvalidInput(
@@ -56,11 +61,10 @@ class LakeReader:
 
         Raises `NotFound` when there is none, `LakeUnavailable` when the lake cannot be listed.
         """
-        from deltalake.fs import DeltaStorageHandler
-        from pyarrow.fs import FileType, PyFileSystem
+        from pyarrow.fs import FileType
 
         try:
-            storage = PyFileSystem(DeltaStorageHandler(self.root))
+            storage = self._storage()
             paths = [path for schema in _folders(storage, "") for path in _folders(storage, schema)]
             logs = storage.get_file_info([f"{path}/_delta_log" for path in paths])
         except TableNotFoundError:
@@ -70,23 +74,47 @@ class LakeReader:
         tables = [path for path, log in zip(paths, logs, strict=True) if log.type == FileType.Directory]
         if not tables:
             raise NotFound(f"There are no tables at {self.root} yet: `pts stream` creates them.")
-        return sorted(path.replace("/", ".") for path in tables)
+        names = sorted(path.replace("/", ".") for path in tables)
+        return names if self._until_batch is None else [name for name in names if self._is_visible(name)]
+
+    def tables_in(self, sql: str) -> list[str]:
+        """The tables whose schema and name both occur in the text; all, when none does."""
+        known, text = self.table_names(), sql.lower()
+        return [name for name in known if all(part.lower() in text for part in name.split("."))] or known
 
     def open(self, name: str) -> DeltaTable:
         """The Delta table `schema.table`.
 
-        Raises `LakeMismatch` when its log cannot be read, or asks for more than the readers here can do.
+        Raises `NotFound` when it has no such version, or no longer; `LakeMismatch` when its log cannot be read, or asks
+        for more than the readers here can do.
         """
         version = self._versions.get(name)
         try:
             table = DeltaTable(f"{self.root}/{name.replace('.', '/')}", version=version)
         except DeltaError as error:
-            at = "" if version is None else f" at version {version}"
-            raise LakeMismatch(f"Table {name}{at} of {self.root} cannot be read: {first_sentence(error)}.") from error
+            reason = shorten(first_sentence(error), 160, placeholder=" …")
+            if version is None:
+                raise LakeMismatch(f"Table {name} of {self.root} cannot be read: {reason}.") from error
+            raise NotFound(
+                f"{self._described(name)} cannot be read: its log does not hold that version, or no longer ({reason})."
+            ) from error
         except OSError as error:
             raise LakeUnavailable(f"Table {name} of {self.root} cannot be read: {first_sentence(error)}.") from error
         _refuse_unreadable(name, table)
         return table
+
+    def check_files(self, name: str) -> None:
+        """Raises `NotFound` when a data file of the table is gone: a vacuum leaves old versions so."""
+        from pyarrow.fs import FileType
+
+        folder = name.replace(".", "/")
+        paths = pa.table(self.open(name).get_add_actions(flatten=True))["path"].to_pylist()
+        files = self._storage().get_file_info([f"{folder}/{unquote(path)}" for path in paths])
+        if lost := sum(file.type == FileType.NotFound for file in files):
+            raise NotFound(
+                f"{self._described(name)} can no longer be read: {lost} of its {len(files)} data files are gone, as a "
+                "vacuum leaves an old version."
+            )
 
     def connect(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
         """DuckDB in memory with a view `schema.table` for each name. All it reaches outside are the lake's files.
@@ -107,36 +135,60 @@ class LakeReader:
         return connection
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
-        """The rows of one query. Opens the tables whose schema and name both occur in its text; all, when none does.
+        """The rows of one query. Opens the tables that it names (`tables_in`).
 
-        Raises `InvalidInput` for anything but a query and for one that DuckDB rejects, `NotFound` for an unknown table.
+        Raises `InvalidInput` for anything but a query and for one that DuckDB rejects, `NotFound` for an unknown table
+        and for a version that is no longer whole.
         """
         check_is_query(sql)
-        known = self.table_names()
-        text = sql.lower()
-        named = [name for name in known if all(part.lower() in text for part in name.split("."))]
+        names = self.tables_in(sql)
         try:
-            with self.connect(named or known) as connection:
+            with self.connect(names) as connection:
                 return connection.sql(sql, params=list(parameters)).to_arrow_table()
-        except duckdb.IOException as error:
-            raise LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.") from error
         except duckdb.Error as error:
+            for name in names:
+                if name in self._versions:
+                    self.check_files(name)
+            if isinstance(error, duckdb.IOException):
+                raise LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.") from error
             if unknown := UNKNOWN_TABLE.search(str(error)):
-                there = ", ".join(known)
+                there = ", ".join(self.table_names())
                 raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error
             raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
 
     def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema."""
         table = self.open(name)
+        until = self._until_batch if name == OPS_BATCHES.name else None
         qualified = _identifier(name)
         if self._is_local and not table.metadata().partition_columns:
-            connection.execute(f"CREATE TEMP VIEW {qualified} AS {_parquet_query(connection, table)}")
+            query = _parquet_query(connection, table)
+            if until is not None:
+                query = f"FROM ({query}) WHERE batch_id <= {until}"
+            connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")
         else:
-            connection.register(name, table.to_pyarrow_dataset())
+            from pyarrow.dataset import field
+
+            dataset = table.to_pyarrow_dataset()
+            connection.register(name, dataset if until is None else dataset.filter(field("batch_id") <= until))
         schema, _, short = name.partition(".")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_identifier(schema)}")
         connection.execute(f"CREATE VIEW {_identifier(schema)}.{_identifier(short)} AS FROM {qualified}")
+
+    def _is_visible(self, name: str) -> bool:
+        return name in self._versions or name == OPS_BATCHES.name
+
+    def _described(self, name: str) -> str:
+        """The table, with what is known of the moment that is asked for."""
+        at = f" at version {self._versions[name]}" if name in self._versions else ""
+        after = "" if self._until_batch is None else f" (batch {self._until_batch})"
+        return f"Table {name}{at}{after} of {self.root}"
+
+    def _storage(self) -> "PyFileSystem":
+        from deltalake.fs import DeltaStorageHandler
+        from pyarrow.fs import PyFileSystem
+
+        return PyFileSystem(DeltaStorageHandler(self.root))
 
 
 def _folders(storage: "PyFileSystem", path: str) -> list[str]:

@@ -2,59 +2,132 @@
 
 Each write carries the transaction (checkpoint, flow, batch), so a batch that was cut off anywhere is repeated as a
 whole: what stands is skipped, what is missing is written. What the batch adds is decided once, in silver; the folds
-take it from there by its Kafka coordinates, also on a repeat.
+take it from there by its Kafka coordinates, also on a repeat, and also when they take several batches at once.
 """
 
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
-from pipelines.graph import FLOWS, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, within
+from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
+from pipelines.io.kafka_log import KafkaLog, OffsetRange, Offsets, ends, ranges_between, within
 from pipelines.io.lake import Commit, Lake, Transaction
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.tables import OPS_BATCHES, TABLES, Table
+from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a micro-batch is asked to do."""
+    """What a micro-batch is asked to do.
+
+    Attributes:
+        batch_id: Counts up over the life of the lake.
+        checkpoint_id: Identity of the streaming checkpoint that planned it.
+        checkpoint_batch_id: Its number there.
+        ranges: What it reads of the log.
+        started_at: When it began.
+        writer: Begins the app id of its transactions. The checkpoint's identity, unless the batch is maintenance.
+        rebuilds: Tables that it makes anew from silver.
+    """
 
     batch_id: int
     checkpoint_id: str
     checkpoint_batch_id: int
     ranges: tuple[OffsetRange, ...]
     started_at: datetime
+    writer: str
+    rebuilds: frozenset[str] = frozenset()
 
     def size(self, topic: str) -> int:
         return sum(part.size for part in self.ranges if part.topic == topic)
 
     def transaction(self, flow: str) -> Transaction:
         """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
-        return Transaction(f"{self.checkpoint_id}/{flow}", self.checkpoint_batch_id)
+        return Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)
+
+
+def maintenance_batch(last: LedgerRow, command: str, rebuilds: frozenset[str] = frozenset()) -> Batch:
+    """A batch that reads nothing of the log: it brings every table up to where the ledger's last row ends."""
+    return Batch(
+        batch_id=last.batch_id + 1,
+        checkpoint_id=last.checkpoint_id,
+        checkpoint_batch_id=last.checkpoint_batch_id,
+        ranges=ranges_between(last.end_offsets, last.end_offsets),
+        started_at=datetime.now(UTC),
+        writer=f"{command}-{uuid.uuid4()}",
+        rebuilds=rebuilds,
+    )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the tables stand before a batch.
+
+    Attributes:
+        tables: The states in the ledger's last row, by table name. A table that is not there holds nothing yet.
+        reached: Up to where on the log each of them has come.
+    """
+
+    tables: Mapping[str, TableState] = field(default_factory=dict)
+    reached: Mapping[str, Offsets] = field(default_factory=dict)
+
+    @classmethod
+    def after(cls, row: LedgerRow | None, ledger: Ledger) -> "Standing":
+        return cls(row.tables, ledger.reached(row)) if row else cls()
+
+    def then(self, row: LedgerRow) -> "Standing":
+        """After the next batch."""
+        moved = {name: row.end_offsets for name, state in row.tables.items() if state.position == row.batch_id}
+        return Standing(row.tables, {**self.reached, **moved})
 
 
 class MicroBatch:
-    """Runs one batch. `wire_formats` is `csv` or `json` by topic name."""
+    """Runs one batch.
 
-    def __init__(self, batch: Batch, lake: Lake, log: KafkaLog, wire_formats: Mapping[str, str]) -> None:
+    Args:
+        batch: What to do.
+        standing: Where the tables stand.
+        lake: The tables.
+        log: The topics.
+        wire_formats: `csv` or `json` by topic name.
+        is_due: Whether flows of a pace (`Flow.every`) run in this batch; asked once for each pace.
+    """
+
+    def __init__(
+        self,
+        batch: Batch,
+        standing: Standing,
+        lake: Lake,
+        log: KafkaLog,
+        wire_formats: Mapping[str, str],
+        is_due: Callable[[timedelta], bool] = lambda _: True,
+    ) -> None:
         self._batch = batch
+        self._standing = standing
         self._lake = lake
         self._log = log
         self._wire_formats = wire_formats
+        self._is_due = is_due
         self._commits: dict[str, Commit] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
-        """Writes every table and then the ledger's row, which it returns."""
+        """Writes every table that is due, and then the ledger's row, which it returns."""
+        due: dict[timedelta, bool] = {}
         for flow in FLOWS:
-            if self._has_input(flow):
+            if flow.every not in due:
+                due[flow.every] = self._is_due(flow.every)
+            if due[flow.every] and self._has_input(flow):
                 self._commits[flow.name] = self._write(flow)
+        waiting = {flow.into.name for flow in FLOWS if not due[flow.every]}
         row = LedgerRow(
             batch_id=self._batch.batch_id,
             checkpoint_id=self._batch.checkpoint_id,
@@ -63,17 +136,35 @@ class MicroBatch:
             committed_at=datetime.now(UTC),
             ranges=self._batch.ranges,
             counts={topic: self._counts(topic) for topic in self._wire_formats},
-            tables={flow.into.name: TableState(self._lake.version(flow.into), self._batch.batch_id) for flow in FLOWS},
+            tables={table.name: self._state(table, waiting) for table in TABLES if table != OPS_BATCHES},
         )
         ledger.append(row, self._batch.transaction("ledger"))
         return row
 
+    def _state(self, table: Table, waiting: set[str]) -> TableState:
+        before = self._standing.tables.get(table.name)
+        return TableState(
+            version=self._lake.version(table),
+            position=before.position if before and table.name in waiting else self._batch.batch_id,
+            expired_before=before.expired_before if before and table.name not in self._batch.rebuilds else None,
+        )
+
     def _has_input(self, flow: Flow) -> bool:
         """A batch often holds records of one topic only, or none that a rule rejects: nothing to write then."""
+        if flow.into.name in self._batch.rebuilds:
+            return True
         if flow.counts == "quarantined":
             counts = self._counts(_topic(flow))
             return counts.read > counts.accepted
-        return any(self._batch.size(read.topic.name) for read in flow.reads if isinstance(read, Log | Judged | New))
+        return any(self._size(flow, read) for read in flow.reads)
+
+    def _size(self, flow: Flow, read: Read) -> int:
+        match read:
+            case Log(topic) | Judged(topic, _):
+                return self._batch.size(topic.name)
+            case New(_, topic):
+                return sum(part.size for part in self._unfolded(flow) if part.topic == topic.name)
+        return 0
 
     def _counts(self, topic: str) -> Counts:
         """What the flows wrote; duplicates are what is left of the records read."""
@@ -86,34 +177,65 @@ class MicroBatch:
         return Counts(read, accepted, read - accepted - quarantined, quarantined)
 
     def _write(self, flow: Flow) -> Commit:
-        rows = flow.by(*(self._frame(read) for read in flow.reads))
+        rows = flow.by(*(self._frame(flow, read) for read in flow.reads))
         transaction = self._batch.transaction(flow.name)
+        if flow.into.name in self._batch.rebuilds:
+            # Under an identity of its own: a batch that was cut off may have written the old table already.
+            return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
         if flow.write == "append":
             return self._lake.append(rows, flow.into, transaction)
-        with _kept(rows):
+        with _kept(rows.where(self._is_kept(flow))) as kept:
             if flow.publishes:
-                self._log.send(flow.publishes.by(rows), flow.publishes.topic.name)
-            return self._lake.merge(rows, flow.into, transaction)
+                self._log.send(flow.publishes.by(kept), flow.publishes.topic.name)
+            fold = self._lake.merge if flow.write == "merge" else self._lake.add
+            return fold(kept, flow.into, transaction)
 
-    def _frame(self, read: Read) -> Any:
+    def _is_kept(self, flow: Flow) -> Column:
+        """A late scan does not bring back, in part, what was let go as a whole."""
+        state, expiry = self._standing.tables.get(flow.into.name), flow.into.expiry
+        if not (state and state.expired_before and expiry) or flow.archive:
+            return F.lit(True)
+        return ~is_expired(expiry, state.expired_before)
+
+    def _frame(self, flow: Flow, read: Read) -> Any:
         match read:
             case Log(topic):
                 return self._log.records(topic.name, self._batch.ranges)
             case StartedAt():
                 return self._batch.started_at
             case Judged(topic, bronze):
-                return judged(self._added(bronze, topic.name), topic, self._wire_formats[topic.name])
+                return judged(
+                    self._added(bronze, topic.name, self._batch.ranges), topic, self._wire_formats[topic.name]
+                )
             case New(table, topic):
-                return self._added(table, topic.name)
+                return self._added(table, topic.name, self._unfolded(flow))
             case Comparable(table):
                 first, last = self._append_times()
-                bounds = F.col("occurred_at").between(F.lit(first - LATENESS_LIMIT), F.lit(last + FUTURE_TOLERANCE))
-                return self._lake.read(table).where(bounds)
-            case Current(table):
-                return self._lake.read(table)
+                return self._lake.read(table).where(_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE))
+            case Around(new, margin):
+                micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
+                span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
+                begin, end = (F.timestamp_micros(F.lit(edge).cast("bigint")) for edge in span)
+                return self._lake.read(new.table).where(_happened(begin - F.lit(margin), end + F.lit(margin)))
+            case Current(table, archive):
+                return self._current(flow, table, archive)
 
-    def _added(self, table: Any, topic: str) -> DataFrame:
-        return self._lake.read(table).where(within(part for part in self._batch.ranges if part.topic == topic))
+    def _current(self, flow: Flow, table: Table, archive: Table | None) -> DataFrame:
+        rows = self._lake.read(table)
+        if table == flow.into and table.name in self._batch.rebuilds:
+            return rows.where(F.lit(False))
+        if archive and self._lake.version(archive):
+            return rows.unionByName(self._lake.read(archive).join(rows, list(table.key), "left_anti"))
+        return rows
+
+    def _unfolded(self, flow: Flow) -> tuple[OffsetRange, ...]:
+        """What of the log the flow's table does not hold yet."""
+        is_rebuilt = flow.into.name in self._batch.rebuilds
+        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
+        return ranges_between(reached, ends(self._batch.ranges))
+
+    def _added(self, table: Table, topic: str, ranges: tuple[OffsetRange, ...]) -> DataFrame:
+        return self._lake.read(table).where(within(part for part in ranges if part.topic == topic))
 
     def _append_times(self) -> tuple[datetime, datetime]:
         """Least and greatest Kafka timestamp of the batch's events, as the files that archived them tell."""
@@ -129,11 +251,15 @@ def _topic(flow: Flow) -> str:
     return source.topic.name
 
 
+def _happened(first: datetime | Column, last: datetime | Column) -> Column:
+    return F.col("occurred_at").between(first, last)
+
+
 @contextmanager
-def _kept(rows: DataFrame) -> Iterator[None]:
+def _kept(rows: DataFrame) -> Iterator[DataFrame]:
     """Holds the rows of a fold for both of its writes, so that they are computed once."""
     rows.persist()
     try:
-        yield
+        yield rows
     finally:
         rows.unpersist()

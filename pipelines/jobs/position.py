@@ -13,23 +13,22 @@ def starting_offsets(last: LedgerRow | None, checkpoint: Checkpoint, begin: Offs
 
     Args:
         last: The ledger's newest row.
-        checkpoint: The live job's checkpoint.
+        checkpoint: The live job's checkpoint, which agrees with it.
         begin: First offset that each partition of the log still holds.
         end: Offset of the next record of each partition.
 
     Raises:
-        LakeMismatch: Ledger and checkpoint contradict each other.
         TopicMismatch: A topic has other partitions than when the lake began.
         LogTruncated: The log lost records that are still to be read, or is shorter than what was read.
     """
-    _check_agreement(last, checkpoint)
     if last is None:
         planned = checkpoint.last_planned()
         return begin if planned is None else _reachable(checkpoint.start_offsets(planned), begin, end)
     return _reachable(last.end_offsets, begin, end)
 
 
-def _check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
+def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
+    """Raises `LakeMismatch` when the ledger's newest row and the live job's checkpoint contradict each other."""
     query_id = checkpoint.query_id()
     if last is None:
         committed = checkpoint.last_committed()

@@ -6,8 +6,8 @@ pace. It holds no state and carries no rows: a batch reads its range of the log 
 
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,21 +16,22 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import Interrupted
+from pipelines.graph import FLOWS
 from pipelines.io.checkpoint import Checkpoint
-from pipelines.io.failures import known_failure
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.live_lock import live_lock
+from pipelines.jobs.intact import prepare
 from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.jobs.live_progress import LiveProgress
-from pipelines.jobs.micro_batch import Batch, MicroBatch
-from pipelines.jobs.position import check_partitions, starting_offsets
+from pipelines.jobs.micro_batch import Batch, MicroBatch, Standing, maintenance_batch
+from pipelines.jobs.pace import Pace
+from pipelines.jobs.position import check_agreement, check_partitions, starting_offsets
+from pipelines.jobs.sole_writer import sole_writer
 from pipelines.jobs.topics import check_topics
-from pipelines.session import open_session
 from pipelines.settings import Settings, WireFormat
-from pipelines.tables import TABLES
+from pipelines.tables import OPS_BATCHES
 
 QUERY = "live"
 STOP_GRACE_SECONDS = 20.0
@@ -52,17 +53,9 @@ def run(command: Stream, settings: Settings) -> None:
         Interrupted: A drain was asked to stop.
         KeyboardInterrupt: After the batch under way, when Ctrl-C asked to stop.
     """
-    with signals_ask_to_stop() as stop, live_lock(settings.lake_root):
+    with signals_ask_to_stop() as stop, sole_writer(settings, QUERY) as spark:
         check_topics(settings)
-        spark = open_session(settings, QUERY)
-        try:
-            LiveJob(spark, settings).run(command, stop)
-        except Exception as error:
-            if known := known_failure(error):
-                raise known from error
-            raise
-        finally:
-            spark.stop()
+        LiveJob(spark, settings).run(command, stop)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:
@@ -70,7 +63,12 @@ def run(command: Stream, settings: Settings) -> None:
 
 
 class LiveJob:
-    """The streaming query and what it needs from batch to batch."""
+    """The streaming query and what it needs from batch to batch.
+
+    Attributes:
+        lake: The tables.
+        last: The ledger's newest row.
+    """
 
     def __init__(self, spark: SparkSession, settings: Settings) -> None:
         self._spark = spark
@@ -83,27 +81,54 @@ class LiveJob:
         self._under_way = threading.Lock()
         self._stop = threading.Event()
         self._failure: Exception | None = None
-        self._last: LedgerRow | None = None
         self._partitions: dict[str, list[int]] = {}
-        self._lake: Lake | None = None  # of the query's own session, which exists from its first batch on
+        self.lake = Lake(spark, settings.lake_root)
+        self.last: LedgerRow | None = None
+        self._standing = Standing()
+        self._rebuilds: frozenset[str] = frozenset()
 
-    def run(self, command: Stream, stop: threading.Event) -> None:
+    def prepare(self, rebuilds: Iterable[str] = ()) -> bool:
+        """Checks and creates the tables; makes anew those that are asked for, and those that the ledger does not know.
+
+        Returns:
+            Whether a batch was cut off between tables. Then its repeat, by `run`, makes the tables anew.
+
+        Raises `LakeMismatch` when ledger, checkpoint and tables contradict each other.
+        """
+        ledger = Ledger(self._spark, self.lake)
+        self.lake.ensure(OPS_BATCHES)
+        self.last = ledger.last()
+        check_agreement(self.last, self._checkpoint)
+        if self.last:
+            self._standing = Standing.after(self.last, ledger)
+            added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
+            self._rebuilds = frozenset((*rebuilds, *added))
+        was_cut_off = prepare(self.lake, self.last, self._checkpoint.query_id(), self._rebuilds)
+        if self.last and self._rebuilds and not was_cut_off:
+            self._run(maintenance_batch(self.last, "rebuild", self._rebuilds), self._spark, lambda _: True)
+        return was_cut_off
+
+    def catch_up(self) -> None:
+        """Brings the tables that follow at their own pace to the end of the ledger. No batch may have been cut off."""
+        if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
+            self._run(maintenance_batch(self.last, "catch-up"), self._spark, lambda _: True)
+
+    def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
+        """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
         self._stop = stop
-        lake = Lake(self._spark, self._settings.lake_root)
-        with ThreadPoolExecutor() as pool:
-            list(pool.map(lake.ensure, TABLES))  # each waits for a job of Delta's more than it works
-        self._last = Ledger(self._spark, lake).last()
+        self.prepare(rebuilds)
         servers = self._settings.bootstrap_servers
         begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
-        start = starting_offsets(self._last, self._checkpoint, begin, end)
+        start = starting_offsets(self.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         progress = LiveProgress(servers, TOPIC_NAMES, start)
+        pace = Pace((lambda: end) if command.drain else (lambda: end_offsets(servers, TOPIC_NAMES)))
         query = (
             KafkaLog(self._spark, servers)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint.path)
-            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
+            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, pace, progress))
         )
         trigger = (
             {"availableNow": True}
@@ -126,35 +151,42 @@ class LiveJob:
                 raise self._failure
         query.stop()
 
-    def _on_batch(self, spark: SparkSession, checkpoint_batch_id: int, progress: LiveProgress) -> None:
-        """Called by Spark for each planned batch; the batch is done when this returns."""
+    def _on_batch(self, spark: SparkSession, number: int, pace: Pace, progress: LiveProgress) -> None:
+        """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
         with self._under_way:
             if self._stop.is_set():
                 raise Stopped
+            if self.last is not None and number <= self.last.checkpoint_batch_id:
+                return  # It stands in the ledger: only Spark's own commit of it was cut off.
             try:
-                self._run_batch(spark, checkpoint_batch_id, progress)
+                began = time.monotonic()
+                batch = self._planned(number)
+                row = self._run(batch, spark, lambda every: pace.is_due(every, batch.ranges))
+                progress.batch_done(row, time.monotonic() - began)
             except Exception as error:
                 self._failure = error
                 raise
 
-    def _run_batch(self, spark: SparkSession, checkpoint_batch_id: int, progress: LiveProgress) -> None:
+    def _planned(self, number: int) -> Batch:
         checkpoint_id = self._checkpoint.query_id()
         assert checkpoint_id is not None
-        if self._last is not None and checkpoint_batch_id <= self._last.checkpoint_batch_id:
-            return  # It stands in the ledger: only Spark's own commit of it was cut off.
-        began = time.monotonic()
-        ranges = self._checkpoint.ranges(checkpoint_batch_id)
+        ranges = self._checkpoint.ranges(number)
         for topic, partitions in self._partitions.items():
             check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
-        batch = Batch(
-            batch_id=self._last.batch_id + 1 if self._last else 0,
+        return Batch(
+            batch_id=self.last.batch_id + 1 if self.last else 0,
             checkpoint_id=checkpoint_id,
-            checkpoint_batch_id=checkpoint_batch_id,
+            checkpoint_batch_id=number,
             ranges=ranges,
             started_at=datetime.now(UTC),
+            writer=checkpoint_id,
+            rebuilds=self._rebuilds,
         )
-        if self._lake is None:
-            self._lake = Lake(spark, self._settings.lake_root)
+
+    def _run(self, batch: Batch, spark: SparkSession, is_due: Callable[[timedelta], bool]) -> LedgerRow:
+        lake = Lake(spark, self._settings.lake_root, self.lake.versions)
         log = KafkaLog(spark, self._settings.bootstrap_servers)
-        self._last = MicroBatch(batch, self._lake, log, self._wire_formats).run(Ledger(spark, self._lake))
-        progress.batch_done(self._last, time.monotonic() - began)
+        row = MicroBatch(batch, self._standing, lake, log, self._wire_formats, is_due).run(Ledger(spark, lake))
+        self.last, self._standing, self.lake = row, self._standing.then(row), lake
+        self._rebuilds = frozenset()
+        return row

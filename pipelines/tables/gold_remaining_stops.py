@@ -1,6 +1,7 @@
 """`gold.remaining_stops`: the report of every package."""
 
-from pipelines.tables.record import Column, Table
+from pipelines.contracts.rules import REPORT_RETENTION
+from pipelines.tables.record import Column, Expiry, Table
 
 GOLD_REMAINING_STOPS = Table(
     name="gold.remaining_stops",
@@ -14,6 +15,9 @@ GOLD_REMAINING_STOPS = Table(
         "stops_add_up": "number_of_remaining_stops <=> (end_stop_id - current_stop_id)",
         "scan_or_route_is_known": "event_kafka_offset IS NOT NULL OR route_kafka_offset IS NOT NULL",
     },
+    expiry=Expiry(
+        "occurred_at", REPORT_RETENTION, rows="reports of delivered packages", condition="status_code = 'DL'"
+    ),
     columns=(
         Column("tracking_number", "BIGINT", "The package.", is_required=True),
         Column(

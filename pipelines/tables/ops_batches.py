@@ -4,7 +4,8 @@ from pipelines.tables.record import Column, Table
 
 OPS_BATCHES = Table(
     name="ops.batches",
-    doc="What every micro-batch read and wrote. Its last row is the newest position at which all tables agree.",
+    doc="What every micro-batch read and wrote. Tables agree with each other at a batch that is the position of all of "
+    "them. Maintenance that changes rows (`pts rebuild`, `pts expire`) is a batch that reads nothing.",
     grain="one row per micro-batch",
     key=("batch_id",),
     statistics=("batch_id", "committed_at"),
@@ -32,9 +33,10 @@ OPS_BATCHES = Table(
         ),
         Column(
             "tables",
-            "ARRAY<STRUCT<table_name: STRING, version: BIGINT, position: BIGINT>>",
-            "Delta version of every table at the end of the batch, and the batch_id up to which its rows follow the "
-            "log.",
+            "ARRAY<STRUCT<table_name: STRING, version: BIGINT, position: BIGINT, expired_before: TIMESTAMP>>",
+            "Delta version of every table at the end of the batch; the batch_id up to which its rows follow the log "
+            "(windows follow at their own pace); the time up to which `pts expire` has let rows go, null if it never "
+            "did.",
             is_required=True,
         ),
     ),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,23 @@ class Column:
 
 
 @dataclass(frozen=True)
+class Expiry:
+    """Which rows `pts expire` lets go: those whose time lies more than `after` before the newest accepted scan.
+
+    Attributes:
+        column: The row's time.
+        after: How long rows are kept.
+        condition: Only rows for which this holds (Spark SQL).
+        rows: The same for a person.
+    """
+
+    column: str
+    after: timedelta
+    rows: str
+    condition: str = "true"
+
+
+@dataclass(frozen=True)
 class Table:
     """A Delta table at `$PTS_LAKE/<schema>/<table>`.
 
@@ -29,6 +47,7 @@ class Table:
         grain: What there is exactly one row for.
         columns: In order.
         key: Columns that identify a row.
+        measures: Columns that add up: the rows of two parts of the log, added by key, are the rows of both.
         cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips
             files. It adds no reader feature, so delta-rs, DuckDB and Polars read the table.
         statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on
@@ -36,6 +55,7 @@ class Table:
         constraints: Row-level truths by name, enforced by Delta on every write; a condition that is null counts as
             broken. A row that breaks one stops the job: bad input never gets this far, so it is a defect.
         is_append_only: Rows are never changed or removed.
+        expiry: Which rows `pts expire` lets go; none when not set.
         owner: Who answers for it.
     """
 
@@ -44,10 +64,12 @@ class Table:
     grain: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
+    measures: tuple[str, ...] = ()
     cluster_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     constraints: Mapping[str, str] = field(default_factory=dict)
     is_append_only: bool = False
+    expiry: Expiry | None = None
     owner: str = "tracking"
 
     @property

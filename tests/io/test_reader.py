@@ -37,6 +37,11 @@ def write(root: Path | str, *packages: int, table: str = "silver/ship_events", *
     return path
 
 
+def write_ledger(root: Path, *batches: int) -> None:
+    for batch in batches:
+        write_deltalake(root / "ops" / "batches", pa.table({"batch_id": [batch]}), mode="append")
+
+
 def commit(path: Path, version: int, *actions: dict[str, object]) -> None:
     """Writes a commit of the Delta log by hand."""
     log = path / "_delta_log" / f"{version:020d}.json"
@@ -162,8 +167,52 @@ def test_pinned_table_is_read_at_its_version_and_another_at_its_newest(lake: str
 
 def test_version_that_a_table_does_not_have_is_refused(lake: str, tmp_path: Path) -> None:
     write(tmp_path, 42)
-    with pytest.raises(LakeMismatch, match=r"silver\.ship_events at version 7 of .* cannot be read"):
+    with pytest.raises(
+        NotFound, match=r"silver\.ship_events at version 7 of .* does not hold that version, or no longer"
+    ):
         LakeReader(lake, versions={"silver.ship_events": 7}).query("FROM silver.ship_events")
+
+
+def test_version_whose_commits_were_cleaned_up_is_refused_and_newer_ones_are_read(lake: str, tmp_path: Path) -> None:
+    for package in (41, 42, 43):
+        path = write(tmp_path, package)
+    DeltaTable(path).create_checkpoint()
+    (path / "_delta_log" / f"{0:020d}.json").unlink()
+    with pytest.raises(NotFound, match="does not hold that version, or no longer"):
+        LakeReader(lake, versions={"silver.ship_events": 1}).query("FROM silver.ship_events")
+    assert LakeReader(lake, versions={"silver.ship_events": 2}).query("FROM silver.ship_events").num_rows == 3
+
+
+def test_old_version_that_lost_files_to_a_vacuum_says_which_table_and_batch(lake: str, tmp_path: Path) -> None:
+    path = write(tmp_path, 42)
+    vacuumed = DeltaTable(path).file_uris()
+    write_deltalake(path, DeltaTable(path).to_pyarrow_table(), mode="overwrite")
+    Path(vacuumed[0]).unlink()
+    reader = LakeReader(lake, versions={"silver.ship_events": 0}, until_batch=5)
+    with pytest.raises(
+        NotFound,
+        match=r"silver\.ship_events at version 0 \(batch 5\) of .* can no longer be read: 1 of its 1 data files",
+    ):
+        reader.query("FROM silver.ship_events")
+    assert LakeReader(lake, versions={"silver.ship_events": 1}).query("FROM silver.ship_events").num_rows == 1
+
+
+def test_ledger_ends_with_the_batch_as_of_which_the_lake_is_read(lake: str, tmp_path: Path) -> None:
+    write_ledger(tmp_path, 0, 1, 2)
+    write(tmp_path, 42)
+    reader = LakeReader(lake, versions={"silver.ship_events": 0}, until_batch=1)
+    assert reader.query("SELECT max(batch_id) AS last FROM ops.batches").to_pylist() == [{"last": 1}]
+    assert reader.query("FROM ops.batches, silver.ship_events").num_rows == 2
+
+
+def test_table_that_the_batch_does_not_know_yet_is_not_there(lake: str, tmp_path: Path) -> None:
+    write_ledger(tmp_path, 0)
+    write(tmp_path, 42)
+    write(tmp_path, 42, table="gold/later")
+    reader = LakeReader(lake, versions={"silver.ship_events": 0}, until_batch=0)
+    assert reader.query("SHOW TABLES")["name"].to_pylist() == ["ops.batches", "silver.ship_events"]
+    with pytest.raises(NotFound, match=r"no table gold\.later at .*; there are ops\.batches, silver\.ship_events\."):
+        reader.query("FROM gold.later")
 
 
 @pytest.mark.parametrize(

@@ -1,26 +1,19 @@
 """A micro-batch writes each table once, whatever happens between its writes, and however the log is cut."""
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.graph import FLOWS
-from pipelines.io.kafka_log import OffsetRange
 from pipelines.io.lake import Commit, Lake, Transaction
-from pipelines.io.ledger import Counts, Ledger, LedgerRow
-from pipelines.jobs.micro_batch import Batch, MicroBatch
-from pipelines.tables import TABLES, Table
-from tests.comparison import COMPARED, expected_rows
-from tests.frames import in_order, plain_rows
-from tests.memory_log import MemoryLog
+from pipelines.io.ledger import Counts, Ledger
+from pipelines.tables import Table
+from tests.batches import batches, new_lake, run, tables
+from tests.comparison import expected_rows
 from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
 
-WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
 RECORDS = (
     scan(1, "10:00", stop=1, offset=0),
     route(1, 12, offset=0),
@@ -47,49 +40,21 @@ class CrashingLake(Lake):
         super().__init__(spark, root)
         self._left = writes
 
-    def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
-        return self._counted(super().append(rows, table, transaction))
-
-    def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
-        return self._counted(super().merge(rows, table, transaction))
-
-    def _counted(self, commit: Commit) -> Commit:
+    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
+        commit = super()._commit_of(table, transaction)
         self._left -= 1
         if self._left == 0:
             raise Crashed
         return commit
 
 
-def batch(number: int, records: Sequence[LogRecord], checkpoint: str = "checkpoint") -> Batch:
-    """A batch of consecutive records of each partition."""
-    offsets: dict[tuple[str, int], list[int]] = {}
-    for record in records:
-        offsets.setdefault((record.topic, record.partition), []).append(record.offset)
-    ranges = (OffsetRange(topic, part, min(found), max(found) + 1) for (topic, part), found in offsets.items())
-    return Batch(number, checkpoint, number, tuple(ranges), datetime(2026, 3, 1, 11, tzinfo=UTC))
-
-
-def run(spark: SparkSession, lake: Lake, *batches: Batch) -> tuple[list[LedgerRow], MemoryLog]:
-    log: Any = MemoryLog(spark, RECORDS)
-    return [MicroBatch(each, lake, log, WIRE_FORMATS).run(Ledger(spark, lake)) for each in batches], log
-
-
-def tables(lake: Lake) -> dict[str, list[dict[str, Any]]]:
-    by_name = {table.name: table for table in TABLES}
-    frames = {name: lake.read(by_name[name]) for name in COMPARED}
-    return {name: in_order(plain_rows(frame.drop("detail"))) for name, frame in frames.items()}
-
-
 @pytest.fixture
 def lake(spark: SparkSession, tmp_path: Path) -> Lake:
-    made = Lake(spark, str(tmp_path / "lake"))
-    for table in TABLES:
-        made.ensure(table)
-    return made
+    return new_lake(spark, str(tmp_path / "lake"))
 
 
 def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lake: Lake) -> None:
-    rows, _ = run(spark, lake, batch(0, RECORDS[:4]), batch(1, RECORDS[4:5]), batch(2, RECORDS[5:]))
+    rows, _ = run(lake, spark, RECORDS, batches(RECORDS[:4], RECORDS[4:5], RECORDS[5:]))
     assert tables(lake) == expected_rows(RECORDS)
     assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
     assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
@@ -98,11 +63,11 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
 
 def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: SparkSession, lake: Lake) -> None:
     """A crash is planted after each write in turn, the ledger's included; each repeat meets one more table written."""
-    whole = batch(0, RECORDS)
+    whole = batches(RECORDS)
     for writes in range(1, len(FLOWS) + 2):
         with pytest.raises(Crashed):
-            run(spark, CrashingLake(spark, lake.root, writes), whole)
-    (row,), _ = run(spark, lake, whole)
+            run(CrashingLake(spark, lake.root, writes), spark, RECORDS, whole)
+    (row,), _ = run(lake, spark, RECORDS, whole)
     assert tables(lake) == expected_rows(RECORDS)
     assert row.counts == {"ship-events": Counts(7, 4, 2, 1), "ship-routes": Counts(4, 3, 0, 1)}
     assert Ledger(spark, lake).last() is not None
@@ -110,13 +75,13 @@ def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: Sp
 
 
 def test_ledger_gives_back_the_row_that_was_appended(spark: SparkSession, lake: Lake) -> None:
-    rows, _ = run(spark, lake, batch(0, RECORDS[:4]), batch(1, RECORDS[4:]))
+    rows, _ = run(lake, spark, RECORDS, batches(RECORDS[:4], RECORDS[4:]))
     assert Ledger(spark, lake).last() == rows[1]
     assert {name: state.version for name, state in rows[1].tables.items()}["silver.quarantine"] == 3
 
 
 def test_reports_are_sent_once_per_change_with_their_coordinates(spark: SparkSession, lake: Lake) -> None:
-    _, log = run(spark, lake, batch(0, RECORDS[:3]), batch(1, RECORDS[3:6]))
+    _, log = run(lake, spark, RECORDS, batches(RECORDS[:3], RECORDS[3:6]))
     sent = [(key, value) for key, value in log.sent if key == "1"]
     assert sent == [
         (

@@ -9,7 +9,7 @@ import pytest
 from pipelines.errors import LakeMismatch, LogTruncated, PtsError, TopicMismatch
 from pipelines.io.kafka_log import OffsetRange, Offsets
 from pipelines.io.ledger import LedgerRow
-from pipelines.jobs.position import check_partitions, starting_offsets
+from pipelines.jobs.position import check_agreement, check_partitions, starting_offsets
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BEGIN: Offsets = {"ship-events": {0: 0, 1: 0}}
@@ -50,6 +50,7 @@ NONE = StubCheckpoint(id=None, planned=None, committed=None)
 
 def position(last: LedgerRow | None, checkpoint: StubCheckpoint, begin: Offsets = BEGIN, end: Offsets = END) -> Offsets:
     stub: Any = checkpoint
+    check_agreement(last, stub)
     return starting_offsets(last, stub, begin, end)
 
 

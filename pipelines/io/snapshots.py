@@ -1,0 +1,132 @@
+"""The lake at a batch: which version of every table holds the rows that follow the log up to there."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.errors import NotFound
+from pipelines.io.reader import LakeReader
+from pipelines.tables import OPS_BATCHES
+
+LEDGER = OPS_BATCHES.name
+IS_COMPLETE = "len(list_filter(tables, lambda state: state.position <> batch_id)) = 0"
+"""Of a row of the ledger: all tables stand at the batch."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A batch at which all tables agree.
+
+    Attributes:
+        batch_id: The batch.
+        committed_at: When its last table was written, in UTC.
+        versions: Delta version of each table after it, as the ledger says; the ledger itself is not among them.
+        expired_before: The time up to which each table had let rows go; None if it never did.
+    """
+
+    batch_id: int
+    committed_at: datetime
+    versions: Mapping[str, int]
+    expired_before: Mapping[str, datetime | None]
+
+
+def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
+    """The lake at a batch; at the newest complete one when none is given.
+
+    `LakeReader(root, found.versions, until_batch=found.batch_id)` reads it. Whether the files of those versions are
+    still there only reading them shows.
+
+    Raises `NotFound` when there is no such batch, when not all tables stood at it, and when a table was made anew
+    since, so that its old versions are gone.
+    """
+    reader = LakeReader(lake_root)
+    batch_id = _newest_complete(reader) if batch_id is None else batch_id
+    rows = reader.query(
+        f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?",
+        [batch_id],
+    ).to_pylist()
+    if not rows:
+        raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(reader)}.")
+    tables = {state["table_name"]: state for state in rows[0]["tables"]}
+    _check_complete(reader, batch_id, {name: state["position"] for name, state in tables.items()})
+    _check_readable(reader, batch_id)
+    return Snapshot(
+        batch_id=batch_id,
+        committed_at=rows[0]["committed_at"].astimezone(UTC),
+        versions={name: state["version"] for name, state in tables.items()},
+        expired_before={name: _utc(state.get("expired_before")) for name, state in tables.items()},
+    )
+
+
+def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
+    """The tables that were deleted and made anew after a batch, each with the last batch that found it so.
+
+    Delta counts the versions of a new table from 0: those of the ledger's earlier rows are not its own.
+    """
+    rows = reader.query(
+        f"""
+        WITH states AS (
+            SELECT batch_id, unnest(tables, recursive := true) FROM (FROM {LEDGER} WHERE batch_id >= ?)
+        ), steps AS (
+            SELECT batch_id, table_name, version, lag(version) OVER (PARTITION BY table_name ORDER BY batch_id) AS before
+            FROM states
+        )
+        SELECT table_name, max(batch_id) AS batch_id FROM steps WHERE version < before GROUP BY table_name
+        """,
+        [after],
+    )
+    return {row["table_name"]: row["batch_id"] for row in rows.to_pylist()}
+
+
+def _newest_complete(reader: LakeReader) -> int:
+    found = _one(reader, f"SELECT batch_id FROM {LEDGER} WHERE {IS_COMPLETE} ORDER BY batch_id DESC LIMIT 1")
+    if not found:
+        raise NotFound(f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}.")
+    return int(found["batch_id"])
+
+
+def _check_complete(reader: LakeReader, batch_id: int, positions: Mapping[str, int]) -> None:
+    behind: dict[int, list[str]] = {}
+    for name, position in positions.items():
+        if position != batch_id:
+            behind.setdefault(position, []).append(name)
+    if not behind:
+        return
+    stood = "; ".join(f"{', '.join(names)} stood at batch {position}" for position, names in sorted(behind.items()))
+    near = _one(
+        reader,
+        f"""
+        SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
+        FROM {LEDGER} WHERE {IS_COMPLETE}
+        """,
+        batch_id,
+    )
+    complete = [str(each) for each in (near["before"], near["after"]) if each is not None]
+    nearest = f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is none yet."
+    raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
+
+
+def _check_readable(reader: LakeReader, batch_id: int) -> None:
+    anew = made_anew(reader, after=batch_id)
+    if not anew:
+        return
+    table, since = max(anew.items(), key=lambda item: item[1])
+    found = _one(reader, f"SELECT min(batch_id) AS first FROM {LEDGER} WHERE batch_id >= $1 AND {IS_COMPLETE}", since)
+    first = "There is no complete one since" if found["first"] is None else f"The first one since is {found['first']}"
+    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}. {first}.")
+
+
+def _range(reader: LakeReader) -> str:
+    found = _one(reader, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
+    return "it is empty" if found["first"] is None else f"it holds {found['first']} to {found['last']}"
+
+
+def _one(reader: LakeReader, sql: str, *parameters: object) -> dict[str, Any]:
+    """The first row of the answer; empty when there is none."""
+    rows: list[dict[str, Any]] = reader.query(sql, parameters).to_pylist()
+    return rows[0] if rows else {}
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment and moment.astimezone(UTC)

@@ -1,0 +1,34 @@
+"""`pts rebuild`: gold tables made anew from silver, as they stand at the end of the ledger."""
+
+import threading
+
+from pipelines.commands import Rebuild, Stream
+from pipelines.errors import InvalidInput, NotFound
+from pipelines.graph import FLOWS
+from pipelines.jobs.sole_writer import sole_writer
+from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.topics import check_topics
+from pipelines.settings import Settings
+
+
+def run(command: Rebuild, settings: Settings) -> None:
+    """Replaces each table's rows in one commit; what they have let go (`pts expire`) is in them again.
+
+    If the live job was cut off within a batch, that batch is completed first, and with it all that the log holds.
+
+    Raises:
+        InvalidInput: Not a gold table.
+        NotFound: The lake has no batch yet.
+        LakeMismatch: Another table is not what the ledger says.
+        AnotherWriter: The live job runs.
+    """
+    gold = [flow.into.name for flow in FLOWS if flow.is_fold]
+    if unknown := [name for name in command.tables if name not in gold]:
+        raise InvalidInput(f"{', '.join(unknown)} cannot be made from silver. These can: {', '.join(gold)}.")
+    with sole_writer(settings, "rebuild") as spark:
+        job = LiveJob(spark, settings)
+        if job.prepare(command.tables):
+            check_topics(settings)
+            job.run(Stream(drain=True), threading.Event(), command.tables)
+        if job.last is None:
+            raise NotFound(f"There is nothing in {settings.lake_root} yet.")

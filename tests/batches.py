@@ -1,0 +1,72 @@
+"""Cutting a list of records into micro-batches, and running them without a broker."""
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pipelines.io.kafka_log import OffsetRange
+from pipelines.io.lake import Lake
+from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.jobs.micro_batch import Batch, MicroBatch, Standing
+from pipelines.tables import TABLES
+from tests.comparison import COMPARED, Rows
+from tests.frames import in_order, plain_rows
+from tests.memory_log import MemoryLog
+from tests.oracle.records import LogRecord
+
+WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
+STARTED_AT = datetime(2026, 3, 1, 11, tzinfo=UTC)
+
+
+def batches(*parts: Sequence[LogRecord], checkpoint: str = "checkpoint") -> list[Batch]:
+    """One batch per part. A partition's records follow each other from part to part."""
+    partitions = sorted({(record.topic, record.partition) for part in parts for record in part})
+    reached = {
+        partition: min(r.offset for part in parts for r in part if (r.topic, r.partition) == partition)
+        for partition in partitions
+    }
+    made = []
+    for number, part in enumerate(parts):
+        ranges = []
+        for topic, partition in partitions:
+            offsets = [record.offset for record in part if (record.topic, record.partition) == (topic, partition)]
+            start = reached[topic, partition]
+            reached[topic, partition] = end = max(offsets, default=start - 1) + 1
+            ranges.append(OffsetRange(topic, partition, start, end))
+        made.append(Batch(number, checkpoint, number, tuple(ranges), STARTED_AT, checkpoint))
+    return made
+
+
+def run(
+    lake: Lake,
+    spark: SparkSession,
+    records: Sequence[LogRecord],
+    todo: Iterable[Batch],
+    is_due: Callable[[int, timedelta], bool] = lambda number, every: True,
+) -> tuple[list[LedgerRow], MemoryLog]:
+    """Runs the batches on a lake, after those that its ledger has; `is_due(batch_id, every)` sets the pace."""
+    log: Any = MemoryLog(spark, records)
+    ledger = Ledger(spark, lake)
+    standing, rows = Standing.after(ledger.last(), ledger), []
+    for batch in todo:
+        pace = lambda every, number=batch.batch_id: is_due(number, every)  # noqa: E731
+        rows.append(MicroBatch(batch, standing, lake, log, WIRE_FORMATS, pace).run(ledger))
+        standing = standing.then(rows[-1])
+    return rows, log
+
+
+def new_lake(spark: SparkSession, root: str) -> Lake:
+    """A lake with all tables, empty."""
+    lake = Lake(spark, root)
+    for table in TABLES:
+        lake.ensure(table)
+    return lake
+
+
+def tables(lake: Lake) -> dict[str, Rows]:
+    """The rows of every table that is a function of the log, as the oracle writes them."""
+    by_name = {table.name: table for table in TABLES}
+    frames = {name: lake.read(by_name[name]) for name in COMPARED}
+    return {name: in_order(plain_rows(frame.drop("detail"))) for name, frame in frames.items()}
