@@ -184,6 +184,7 @@ def sql(
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header; a null is an empty field.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array of objects.")] = False,
     engine: Annotated[Engine, typer.Option(help="duckdb answers at once; spark speaks Spark SQL.")] = Engine.DUCKDB,
+    at_batch: Annotated[int | None, typer.Option(help="The tables as they were after this batch.")] = None,
 ) -> None:
     """Ask the tables. Timestamps are UTC.
 
@@ -192,7 +193,7 @@ def sql(
     """
     if as_csv and as_json:
         raise InvalidInput("--csv and --json exclude each other.")
-    command = _command(commands.Sql, query=query, engine=engine.value)
+    command = _command(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
     from pipelines.jobs import sql as job
     from pipelines.rendering import write_table
 
@@ -201,14 +202,29 @@ def sql(
 
 
 @app.command()
+def snapshot(
+    batch: Annotated[int | None, typer.Option(help="The batch; the newest at which all tables agree.")] = None,
+) -> None:
+    """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
+    command = _command(commands.Snapshot, batch=batch)
+    from pipelines.jobs import snapshot as job
+
+    typer.echo(json.dumps(job.run(command, _settings()), indent=2))
+
+
+@app.command()
 def report(
-    tracking_number: Annotated[int, typer.Argument(help="The package, for example 42.")], as_json: AsJson = False
+    tracking_number: Annotated[int, typer.Argument(help="The package, for example 42.")],
+    explain: Annotated[bool, typer.Option("--explain", help="Also which batches made it, and how it changed.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print one package: its report, its route, its scans in order, each with its place on the log."""
-    command = _command(commands.Report, tracking_number=tracking_number)
-    from pipelines.jobs import report as job
+    command = _command(commands.Report, tracking_number=tracking_number, explain=explain)
+    from pipelines.jobs.explain import explanation
+    from pipelines.jobs.report import package_report
 
-    found = job.package_report(command.tracking_number, _settings())
+    read = explanation if command.explain else package_report
+    found = read(command.tracking_number, _settings())
     if as_json:
         return typer.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
     return _console().print(found.render())
@@ -246,6 +262,19 @@ def expire(
         verb = "would let go" if dry_run else "let go"
         typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
     return None
+
+
+@app.command()
+def verify(as_json: AsJson = False) -> None:
+    """Check that every record read is in the tables once, and that all tables agree with silver and the ledger.
+
+    Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
+    """
+    command = _command(commands.Verify)
+    from pipelines.jobs import verify as job
+
+    found = job.run(command, _settings())
+    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
 
 
 @app.command()

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 Engine = Literal["duckdb", "spark"]
+MAX_BATCH = 2**63 - 1
 
 
 def _in_utc(value: object) -> object:
@@ -88,22 +89,34 @@ class Topics(Command):
 
 
 class Sql(Command):
-    """One SQL query over the Delta tables."""
+    """One SQL query over the Delta tables as they are; with `at_batch`, as they were after that batch."""
 
     query: str = Field(min_length=1)
     engine: Engine = "duckdb"
+    at_batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
 
     def argv(self) -> list[str]:
-        return ["sql", "--engine", self.engine, "--", self.query]
+        at_batch = [] if self.at_batch is None else ["--at-batch", str(self.at_batch)]
+        return ["sql", "--engine", self.engine, *at_batch, "--", self.query]
+
+
+class Snapshot(Command):
+    """The version of every table after a batch at which they agree; the newest such batch when none is named."""
+
+    batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+
+    def argv(self) -> list[str]:
+        return ["snapshot", *([] if self.batch is None else ["--batch", str(self.batch)])]
 
 
 class Report(Command):
-    """One package: its report, its route and its scans."""
+    """One package: its report, its route and its scans; with `explain`, where on the way each of them was when."""
 
     tracking_number: int = Field(gt=0)
+    explain: bool = False
 
     def argv(self) -> list[str]:
-        return ["report", str(self.tracking_number)]
+        return ["report", str(self.tracking_number), *(["--explain"] if self.explain else [])]
 
 
 class Rebuild(Command):
@@ -122,6 +135,13 @@ class Expire(Command):
 
     def argv(self) -> list[str]:
         return ["expire", *(["--dry-run"] if self.dry_run else [])]
+
+
+class Verify(Command):
+    """The proof that the tables hold what the ledger says."""
+
+    def argv(self) -> list[str]:
+        return ["verify"]
 
 
 class Broker(Command):

@@ -77,3 +77,9 @@ class NotFound(PtsError):
     """The question has no answer in the tables: no such package, no table yet."""
 
     exit_code = 11
+
+
+class Violation(PtsError):
+    """The tables do not hold what the ledger says, or the ledger contradicts itself."""
+
+    exit_code = 13

@@ -8,12 +8,13 @@ inside CSV and drawn tables.
 import csv
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TextIO
 
 import pyarrow as pa
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -88,6 +89,14 @@ def status_text(code: str | None) -> str:
 def printable(text: str) -> str:
     """The text without characters that a terminal would obey."""
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+
+
+def page_table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
+    """A table of a page for the terminal: a title over it, lines only below the headers."""
+    table = Table(*headers, title=title, title_justify="left", box=SIMPLE_HEAD)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:

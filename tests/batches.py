@@ -7,10 +7,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.io.kafka_log import OffsetRange
-from pipelines.io.lake import Lake
+from pipelines.io.lake import Commit, Lake, Transaction
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.jobs.micro_batch import Batch, MicroBatch, Standing
-from pipelines.tables import TABLES
+from pipelines.tables import TABLES, Table
 from tests.comparison import COMPARED, Rows
 from tests.frames import in_order, plain_rows
 from tests.memory_log import MemoryLog
@@ -18,6 +18,25 @@ from tests.oracle.records import LogRecord
 
 WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
 STARTED_AT = datetime(2026, 3, 1, 11, tzinfo=UTC)
+
+
+class Crashed(Exception):
+    """Stands for the end of the process."""
+
+
+class CrashingLake(Lake):
+    """Ends the process after a given number of writes."""
+
+    def __init__(self, spark: SparkSession, root: str, writes: int) -> None:
+        super().__init__(spark, root)
+        self._left = writes
+
+    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
+        commit = super()._commit_of(table, transaction)
+        self._left -= 1
+        if self._left == 0:
+            raise Crashed
+        return commit
 
 
 def batches(*parts: Sequence[LogRecord], checkpoint: str = "checkpoint") -> list[Batch]:

@@ -22,6 +22,7 @@ COMMANDS = [
     commands.Sql(query="SELECT 'a b', \"c\" FROM t -- note"),
     commands.Sql(query="-- note\nSELECT 1", engine="spark"),
     commands.Report(tracking_number=42),
+    commands.Verify(),
     commands.Broker(),
 ]
 
@@ -38,7 +39,7 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
         heard.append(parameters)
         raise Heard
 
-    for name in ("stream", "simulate", "topics", "broker"):
+    for name in ("stream", "simulate", "topics", "verify", "broker"):
         _replace(monkeypatch, name, run=job)
     _replace(monkeypatch, "sql", query=job)
     _replace(monkeypatch, "report", package_report=job)

@@ -14,6 +14,10 @@ from pipelines.io.lake import Lake, Transaction
 from pipelines.tables import OPS_BATCHES
 
 
+NOTHING_YET = -1
+"""Position of a table that holds nothing of the log."""
+
+
 @dataclass(frozen=True)
 class Counts:
     """Records of one topic in one batch."""
@@ -74,7 +78,7 @@ class Ledger:
         positions = {state.position for state in row.tables.values()}
         found = self._lake.read(OPS_BATCHES).where(F.col("batch_id").isin(*positions)).collect()
         offsets = {each["batch_id"]: _ledger_row(each.asDict(recursive=True)).end_offsets for each in found}
-        return {name: offsets[state.position] for name, state in row.tables.items()}
+        return {name: offsets.get(state.position, {}) for name, state in row.tables.items()}
 
     def append(self, row: LedgerRow, transaction: Transaction) -> None:
         """Adds the row once per transaction."""

@@ -42,18 +42,15 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     """
     reader = LakeReader(lake_root)
     batch_id = _newest_complete(reader) if batch_id is None else batch_id
-    rows = reader.query(
-        f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?",
-        [batch_id],
-    ).to_pylist()
-    if not rows:
+    row = _first(reader, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
+    if not row:
         raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(reader)}.")
-    tables = {state["table_name"]: state for state in rows[0]["tables"]}
+    tables = {state["table_name"]: state for state in row["tables"]}
     _check_complete(reader, batch_id, {name: state["position"] for name, state in tables.items()})
     _check_readable(reader, batch_id)
     return Snapshot(
         batch_id=batch_id,
-        committed_at=rows[0]["committed_at"].astimezone(UTC),
+        committed_at=row["committed_at"].astimezone(UTC),
         versions={name: state["version"] for name, state in tables.items()},
         expired_before={name: _utc(state.get("expired_before")) for name, state in tables.items()},
     )
@@ -69,8 +66,7 @@ def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
         WITH states AS (
             SELECT batch_id, unnest(tables, recursive := true) FROM (FROM {LEDGER} WHERE batch_id >= ?)
         ), steps AS (
-            SELECT batch_id, table_name, version, lag(version) OVER (PARTITION BY table_name ORDER BY batch_id) AS before
-            FROM states
+            SELECT *, lag(version) OVER (PARTITION BY table_name ORDER BY batch_id) AS before FROM states
         )
         SELECT table_name, max(batch_id) AS batch_id FROM steps WHERE version < before GROUP BY table_name
         """,
@@ -80,7 +76,7 @@ def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
 
 
 def _newest_complete(reader: LakeReader) -> int:
-    found = _one(reader, f"SELECT batch_id FROM {LEDGER} WHERE {IS_COMPLETE} ORDER BY batch_id DESC LIMIT 1")
+    found = _first(reader, f"SELECT batch_id FROM {LEDGER} WHERE {IS_COMPLETE} ORDER BY batch_id DESC LIMIT 1")
     if not found:
         raise NotFound(f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}.")
     return int(found["batch_id"])
@@ -93,8 +89,11 @@ def _check_complete(reader: LakeReader, batch_id: int, positions: Mapping[str, i
             behind.setdefault(position, []).append(name)
     if not behind:
         return
-    stood = "; ".join(f"{', '.join(names)} stood at batch {position}" for position, names in sorted(behind.items()))
-    near = _one(
+    stood = "; ".join(
+        f"{', '.join(names)} {'held nothing yet' if position < 0 else f'stood at batch {position}'}"
+        for position, names in sorted(behind.items())
+    )
+    near = _first(
         reader,
         f"""
         SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
@@ -103,7 +102,9 @@ def _check_complete(reader: LakeReader, batch_id: int, positions: Mapping[str, i
         batch_id,
     )
     complete = [str(each) for each in (near["before"], near["after"]) if each is not None]
-    nearest = f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is none yet."
+    nearest = (
+        f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is no complete batch yet."
+    )
     raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
 
 
@@ -112,17 +113,17 @@ def _check_readable(reader: LakeReader, batch_id: int) -> None:
     if not anew:
         return
     table, since = max(anew.items(), key=lambda item: item[1])
-    found = _one(reader, f"SELECT min(batch_id) AS first FROM {LEDGER} WHERE batch_id >= $1 AND {IS_COMPLETE}", since)
-    first = "There is no complete one since" if found["first"] is None else f"The first one since is {found['first']}"
-    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}. {first}.")
+    found = _first(reader, f"SELECT min(batch_id) AS first FROM {LEDGER} WHERE batch_id >= $1 AND {IS_COMPLETE}", since)
+    first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
+    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")
 
 
 def _range(reader: LakeReader) -> str:
-    found = _one(reader, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
+    found = _first(reader, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
     return "it is empty" if found["first"] is None else f"it holds {found['first']} to {found['last']}"
 
 
-def _one(reader: LakeReader, sql: str, *parameters: object) -> dict[str, Any]:
+def _first(reader: LakeReader, sql: str, *parameters: object) -> dict[str, Any]:
     """The first row of the answer; empty when there is none."""
     rows: list[dict[str, Any]] = reader.query(sql, parameters).to_pylist()
     return rows[0] if rows else {}

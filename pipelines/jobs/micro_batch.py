@@ -19,7 +19,7 @@ from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
 from pipelines.io.kafka_log import KafkaLog, OffsetRange, Offsets, ends, ranges_between, within
 from pipelines.io.lake import Commit, Lake, Transaction
-from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
@@ -142,11 +142,11 @@ class MicroBatch:
         return row
 
     def _state(self, table: Table, waiting: set[str]) -> TableState:
-        before = self._standing.tables.get(table.name)
+        before = self._standing.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
         return TableState(
             version=self._lake.version(table),
-            position=before.position if before and table.name in waiting else self._batch.batch_id,
-            expired_before=before.expired_before if before and table.name not in self._batch.rebuilds else None,
+            position=before.position if table.name in waiting else self._batch.batch_id,
+            expired_before=None if table.name in self._batch.rebuilds else before.expired_before,
         )
 
     def _has_input(self, flow: Flow) -> bool:

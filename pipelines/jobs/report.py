@@ -1,15 +1,15 @@
 """`pts report`: all that the lake knows of one package, with the Kafka coordinates of each record behind it."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.reader import LakeReader
-from pipelines.rendering import printable, status_text
+from pipelines.rendering import as_json, iso_utc, page_table, printable, status_text
 from pipelines.settings import Settings
+from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
-REPORT_TABLE = "gold.remaining_stops"
 SCANS = "silver.ship_events", "occurred_at, kafka_timestamp, kafka_partition, kafka_offset"
 ROUTES = "silver.ship_routes", "kafka_timestamp, kafka_partition, kafka_offset"
 MAX_TRACKING_NUMBER = 2**63 - 1
@@ -29,15 +28,18 @@ class PackageReport:
 
     Attributes:
         tracking_number: The package.
-        report: Its row of gold.remaining_stops; None while a batch has written silver but not gold yet.
+        report: Its row of gold.remaining_stops, or that of ops.expired_reports if it was let go; None while a batch has
+            written silver but not gold yet.
         routes: Its rows of silver.ship_routes, withdrawals too, in the order in which they came into force.
         scans: Its rows of silver.ship_events, in the order in which they happened.
+        is_expired: Whether the package was delivered and its report let go by `pts expire`.
     """
 
     tracking_number: int
     report: Row | None
     routes: tuple[Row, ...]
     scans: tuple[Row, ...]
+    is_expired: bool = False
 
     @property
     def route_in_force(self) -> Row | None:
@@ -51,7 +53,8 @@ class PackageReport:
         parts = [f"Package {self.tracking_number}: {self._remaining()}"]
         if scan.get("event_kafka_offset") is not None:
             place = f" {_place(scan)}" if _place(scan) else ""
-            parts += [status_text(scan["status_code"]), f"last seen{place} at {_time(scan['occurred_at'])}"]
+            status = "delivered and let go" if self.is_expired else status_text(scan["status_code"])
+            parts += [status, f"last seen{place} at {iso_utc(scan['occurred_at'])}"]
         return ", ".join(parts)
 
     def _remaining(self) -> str:
@@ -77,20 +80,11 @@ class PackageReport:
         route = self.route_in_force
         return {
             "tracking_number": self.tracking_number,
-            "report": self.report and _json(self.report) | self._sources(self.report),
+            "report": self.report and as_json(self.report) | sources_of(self.report),
+            "is_expired": self.is_expired,
             "route_in_force": route and _record_json(route),
             "routes": [_record_json(row) for row in self.routes],
             "scans": [_record_json(row) for row in self.scans],
-        }
-
-    @staticmethod
-    def _sources(report: Row) -> dict[str, str | None]:
-        """Coordinates of the scan and of the route record that made the report."""
-        return {
-            f"{kind}_coordinates": None
-            if report[f"{kind}_kafka_offset"] is None
-            else f"{topic.name}/{report[f'{kind}_kafka_partition']}@{report[f'{kind}_kafka_offset']}"
-            for kind, topic in (("event", SHIP_EVENTS), ("route", SHIP_ROUTES))
         }
 
     def render(self) -> "Group":
@@ -101,22 +95,22 @@ class PackageReport:
         return Group(Text(self.headline, style="bold"), "", self._routes_table(), "", self._scans_table())
 
     def _routes_table(self) -> "Table":
-        cells = ((_time(row["kafka_timestamp"]), *_route(row), _coordinates(row)) for row in self.routes)
-        return _table("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
+        cells = ((iso_utc(row["kafka_timestamp"]), *_route(row), coordinates(row)) for row in self.routes)
+        return page_table("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
 
     def _scans_table(self) -> "Table":
         cells = (
             (
-                _time(row["occurred_at"]),
+                iso_utc(row["occurred_at"]),
                 printable(row["event_code"]),
                 status_text(row["status_code"]),
                 _place(row),
                 str(row["current_stop_id"]),
-                _coordinates(row),
+                coordinates(row),
             )
             for row in self.scans
         )
-        return _table("Scans", ("Time", "Event", "Status", "Place", "Stop", "Kafka record"), cells)
+        return page_table("Scans", ("Time", "Event", "Status", "Place", "Stop", "Kafka record"), cells)
 
 
 def package_report(tracking_number: int, settings: Settings) -> PackageReport:
@@ -129,8 +123,12 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"
         return tuple(reader.query(sql, [tracking_number]).to_pylist())
 
-    reports = rows(REPORT_TABLE, "tracking_number")
-    found = PackageReport(tracking_number, reports[0] if reports else None, rows(*ROUTES), rows(*SCANS))
+    reports = rows(GOLD_REMAINING_STOPS.name, "tracking_number")
+    expired: tuple[Row, ...] = ()
+    if not reports and OPS_EXPIRED_REPORTS.name in reader.table_names():
+        expired = rows(OPS_EXPIRED_REPORTS.name, "tracking_number")
+    report = next(iter(reports + expired), None)
+    found = PackageReport(tracking_number, report, rows(*ROUTES), rows(*SCANS), is_expired=bool(expired))
     if not (found.report or found.routes or found.scans):
         raise NotFound(
             f"Package {tracking_number} is in neither {SHIP_EVENTS.name} nor {SHIP_ROUTES.name} as far as it was read."
@@ -138,35 +136,27 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
     return found
 
 
-def _table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> "Table":
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+def coordinates(row: Row) -> str:
+    """Where on the log a row came from: `topic/partition@offset`."""
+    return f"{row['kafka_topic']}/{row['kafka_partition']}@{row['kafka_offset']}"
 
-    table = Table(*headers, title=title, title_justify="left", box=box.SIMPLE_HEAD)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
+
+def sources_of(report: Row) -> dict[str, str | None]:
+    """`event_coordinates` and `route_coordinates`: the scan and the route record that made the report."""
+    return {
+        f"{kind}_coordinates": None
+        if report[f"{kind}_kafka_offset"] is None
+        else f"{topic.name}/{report[f'{kind}_kafka_partition']}@{report[f'{kind}_kafka_offset']}"
+        for kind, topic in (("event", SHIP_EVENTS), ("route", SHIP_ROUTES))
+    }
 
 
 def _route(row: Row) -> tuple[str, str]:
     return ("withdrawn", "") if row["is_withdrawn"] else (str(row["route_id"]), str(row["end_stop_id"]))
 
 
-def _json(row: Row) -> dict[str, Any]:
-    return {name: _time(value) if isinstance(value, datetime) else value for name, value in row.items()}
-
-
 def _record_json(row: Row) -> dict[str, Any]:
-    return {**_json(row), "coordinates": _coordinates(row)}
-
-
-def _coordinates(row: Row) -> str:
-    return f"{row['kafka_topic']}/{row['kafka_partition']}@{row['kafka_offset']}"
-
-
-def _time(value: datetime) -> str:
-    return value.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+    return {**as_json(row), "coordinates": coordinates(row)}
 
 
 def _stops(count: int) -> str:

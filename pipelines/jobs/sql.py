@@ -1,45 +1,70 @@
 """`pts sql`: the answer to one query over the lake's tables."""
 
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
 import pyarrow as pa
 
 from pipelines.commands import Sql
-from pipelines.errors import InvalidInput
+from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.settings import Settings
+from pipelines.tables import OPS_BATCHES
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CATALOG_STATEMENTS = ("describe", "desc", "show", "explain")
 """Statements that only read although Spark's grammar does not take them as a subquery."""
 
 
 def query(command: Sql, settings: Settings) -> pa.Table:
-    """The rows of the query, timestamps in UTC.
+    """The rows of the query, timestamps in UTC; of the tables as they are, or as they were after a batch.
 
     DuckDB answers in a fraction of a second. Spark takes about ten to start, and reads tables with any Delta feature.
 
-    Raises `NotFound` for a lake without tables and for an unknown one, `InvalidInput` for anything but a query and for
-    one that the engine rejects.
+    Raises `NotFound` for a lake without tables, an unknown table, and a batch that cannot be read (any more);
+    `InvalidInput` for anything but a query and for one that the engine rejects.
     """
-    reader = LakeReader(settings.lake_root)
-    return reader.query(command.query) if command.engine == "duckdb" else _spark_query(command.query, reader, settings)
+    at = None if command.at_batch is None else snapshot(settings.lake_root, command.at_batch)
+    reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else LakeReader(settings.lake_root)
+    return reader.query(command.query) if command.engine == "duckdb" else _spark_query(command, reader, at, settings)
 
 
-def _spark_query(sql: str, reader: LakeReader, settings: Settings) -> pa.Table:
+def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings: Settings) -> pa.Table:
     """Registers the tables in the session's catalog, which lives in memory, and collects the answer."""
-    names = reader.table_names()
+    names = reader.tables_in(command.query)
+    for name in names if at else ():
+        with suppress(LakeMismatch):  # of a table that only Spark can read
+            reader.check_files(name)
     from pyspark.errors import PySparkException
 
     from pipelines.session import open_session
 
     spark = open_session(settings)
     for name in names:
-        spark.sql(f"CREATE SCHEMA IF NOT EXISTS {name.partition('.')[0]}")
-        spark.sql(f"DROP TABLE IF EXISTS {name}")  # an external table: its files stay
-        spark.catalog.createTable(name, path=f"{reader.root}/{name.replace('.', '/')}", source="delta")
+        _register(spark, name, f"{reader.root}/{name.replace('.', '/')}", at)
     try:
-        return spark.sql(_only_reading(sql)).toArrow()
+        return spark.sql(_only_reading(command.query)).toArrow()
     except PySparkException as error:
         message = " ".join(str(error).partition(" SQLSTATE")[0].split())
         raise InvalidInput(f"Spark rejects the query: {message.rstrip('.')}.") from error
+
+
+def _register(spark: "SparkSession", name: str, path: str, at: Snapshot | None) -> None:
+    """The table at the path under its name, in place of what the name stood for; at a batch, a view of its version."""
+    schema, _, short = name.partition(".")
+    spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+    is_view = short in {row["viewName"] for row in spark.sql(f"SHOW VIEWS IN {schema}").collect()}
+    spark.sql(f"DROP {'VIEW' if is_view else 'TABLE'} IF EXISTS {name}")  # an external table: its files stay
+    if at is None:
+        spark.catalog.createTable(name, path=path, source="delta")
+        return
+    rows = f"SELECT * FROM delta.`{path.replace('`', '``')}`"
+    is_ledger = name == OPS_BATCHES.name
+    pinned = f"WHERE batch_id <= {at.batch_id}" if is_ledger else f"VERSION AS OF {at.versions[name]}"
+    spark.sql(f"CREATE VIEW {name} AS {rows} {pinned}")
 
 
 def _only_reading(sql: str) -> str:

@@ -6,10 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.graph import FLOWS
-from pipelines.io.lake import Commit, Lake, Transaction
+from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger
-from pipelines.tables import Table
-from tests.batches import batches, new_lake, run, tables
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.comparison import expected_rows
 from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
@@ -27,25 +26,6 @@ RECORDS = (
     withdrawal(1, offset=2, logged="10:42"),
     LogRecord("ship-routes", 1, 0, scan(offset=0).timestamp_ms, b"x", None),
 )
-
-
-class Crashed(Exception):
-    """Stands for the end of the process."""
-
-
-class CrashingLake(Lake):
-    """Ends the process after a given number of writes."""
-
-    def __init__(self, spark: SparkSession, root: str, writes: int) -> None:
-        super().__init__(spark, root)
-        self._left = writes
-
-    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
-        commit = super()._commit_of(table, transaction)
-        self._left -= 1
-        if self._left == 0:
-            raise Crashed
-        return commit
 
 
 @pytest.fixture

@@ -41,9 +41,9 @@ CHECKS = (
         name="ledger_counts_each_topic",
         meaning="Every batch counts the records of each topic of which it has ranges, and of no other, once.",
         sql="""
-            WITH topic AS (SELECT DISTINCT batch_id, kafka_topic, 1 AS expected FROM offset_range),
-            counted AS (SELECT batch_id, kafka_topic, count(*) AS found FROM batch_count GROUP BY ALL)
-            SELECT batch_id, kafka_topic, coalesce(topic.expected, 0) AS expected, coalesce(counted.found, 0) AS found
+            WITH topic AS (SELECT DISTINCT batch_id, kafka_topic, 1 AS topic_count FROM offset_range),
+            counted AS (SELECT batch_id, kafka_topic, count(*) AS entry_count FROM batch_count GROUP BY ALL)
+            SELECT batch_id, kafka_topic, coalesce(topic_count, 0) AS expected, coalesce(entry_count, 0) AS found
             FROM topic FULL JOIN counted USING (batch_id, kafka_topic)
             WHERE expected <> found ORDER BY batch_id, kafka_topic
         """,
@@ -54,7 +54,8 @@ CHECKS = (
         name="ledger_ranges_meet",
         meaning="Every range starts where that of the batch before ended: no gap, no overlap.",
         sql=f"""
-            SELECT batch_id, kafka_topic, kafka_partition, start_offset AS found, lag(end_offset) OVER batches AS expected,
+            SELECT batch_id, kafka_topic, kafka_partition,
+                start_offset AS found, lag(end_offset) OVER batches AS expected,
                 CASE WHEN found > expected THEN 'in no batch' ELSE 'in two batches' END AS outcome,
                 {coordinates("kafka_topic", offset="least(expected, found)")} AS example
             FROM offset_range WINDOW batches AS (PARTITION BY kafka_topic, kafka_partition ORDER BY batch_id)

@@ -1,0 +1,129 @@
+"""Whatever the log and however it is cut, repeated and interleaved: the tables are the oracle's, row for row."""
+
+import random
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from pprint import pformat
+
+import pytest
+from hypothesis import Phase, given, seed, settings
+from pyspark.sql import SparkSession
+
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
+from tests.cases import BATCHES, Case, Pack, cases, packed
+from tests.comparison import Rows, expected_rows
+from tests.oracle import expected_tables
+
+CASES = 240
+SEED = 20261121
+
+Differences = dict[int, dict[str, tuple[Rows, Rows]]]
+"""By case and table: the rows that are there, and those that should be."""
+
+
+def drawn(count: int) -> list[Case]:
+    """The same cases at every run."""
+    found: list[Case] = []
+
+    @seed(SEED)
+    @settings(max_examples=count, database=None, phases=[Phase.generate])
+    @given(cases())
+    def draw(case: Case) -> None:
+        found.append(case)
+
+    draw()
+    return found
+
+
+def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Differences:
+    """What the tables hold and what they should, of each case and table where the two differ.
+
+    Every batch but the first is cut off after some write, and repeated; windows fold in some batches and in the last.
+    """
+    pack = packed(all_cases)
+    chance = random.Random(SEED)
+    spark_lake = new_lake(spark, str(root))
+    due = {number: number == BATCHES - 1 or chance.random() < 0.5 for number in range(BATCHES)}
+    for batch in batches(*pack.batches):
+        is_due = lambda number, every: not every or due[number]  # noqa: E731
+        if batch.batch_id:
+            crashing = CrashingLake(spark, str(root), chance.randint(1, 8))
+            with suppress(Crashed):  # a small batch may have fewer writes
+                run(crashing, spark, pack.records, [batch], is_due)
+        run(spark_lake, spark, pack.records, [batch], is_due)
+    return differences(pack, expected_rows(pack.records), tables(spark_lake))
+
+
+def differences(pack: Pack, expected: dict[str, Rows], found: dict[str, Rows]) -> Differences:
+    wanted, there = by_case(pack, expected), by_case(pack, found)
+    differing: Differences = defaultdict(dict)
+    for case, table in wanted.keys() | there.keys():
+        rows = there.get((case, table), []), wanted.get((case, table), [])
+        if rows[0] != rows[1]:
+            differing[case][table] = rows
+    return differing
+
+
+def by_case(pack: Pack, rows: dict[str, Rows]) -> dict[tuple[int, str], Rows]:
+    """Each case's rows of each table, in the order of the table."""
+    found: dict[tuple[int, str], Rows] = defaultdict(list)
+    for table in rows:
+        for row in rows[table]:
+            found[pack.case(row), table].append(row)
+    return found
+
+
+def smaller(case: Case) -> list[Case]:
+    """The case with one entry less, and with one entry in the first batch."""
+    without = [
+        Case(case.entries[:place] + case.entries[place + 1 :], case.batch_of[:place] + case.batch_of[place + 1 :])
+        for place in range(len(case.entries))
+        if len(case.entries) > 1
+    ]
+    return [*without, *([replace(case, batch_of=(0,) * len(case.entries))] if any(case.batch_of) else [])]
+
+
+def smallest(spark: SparkSession, root: Path, all_cases: Sequence[Case], found: Differences) -> str:
+    """A failing case from which nothing can be taken away, and what its tables hold and should hold."""
+    case, differing = min(
+        ((all_cases[number], differing) for number, differing in found.items()), key=lambda pair: len(pair[0].entries)
+    )
+    for step in range(20):
+        candidates = smaller(case)
+        still = failing(spark, root / f"smaller-{step}", candidates) if candidates else {}
+        if not still:
+            break
+        case, differing = candidates[min(still)], still[min(still)]
+    return pformat((case, differing))
+
+
+def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, tmp_path: Path) -> None:
+    all_cases = drawn(CASES)
+    assert len(all_cases) >= 200
+    found = failing(spark, tmp_path / "lake", all_cases)
+    if found:
+        example = smallest(spark, tmp_path, all_cases, found)
+        pytest.fail(f"{len(found)} of {CASES} cases fail. One of them, made smaller: {example}")
+
+
+def test_cases_reach_what_the_rules_are_about() -> None:
+    pack = packed(drawn(CASES))
+    expected = expected_tables(pack.records)
+    assert {row["reason"] for row in expected["silver.quarantine"]} >= {"too_late", "from_the_future", "malformed"}
+    assert sum(row["duplicate_count"] for row in expected["counts"]) > 100
+    assert len(expected["gold.failed_delivery_alerts"]) > 100
+    assert Counter(row["window_start"] for row in expected["gold.stop_activity"]).most_common(30)[-1][1] > 10
+    assert sum(row["number_of_remaining_stops"] is not None for row in expected["gold.remaining_stops"]) > 10
+
+
+def test_a_row_too_many_and_a_missing_row_are_both_noticed() -> None:
+    pack = packed(drawn(CASES))
+    expected = expected_rows(pack.records)
+    assert not differences(pack, expected, expected)
+    for table, rows in expected.items():
+        assert rows, table
+        for wrong in (rows[1:], rows + rows[:1]):
+            assert list(differences(pack, expected, expected | {table: wrong})) == [pack.case(rows[0])], table
