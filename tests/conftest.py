@@ -9,9 +9,6 @@ from pyspark.sql import SparkSession
 from pipelines.session import open_session
 from pipelines.settings import Settings, Spark
 
-SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""A test is over before the optimising compiler pays for itself."""
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test is `integration` by its folder and `spark` by its fixture."""
@@ -25,8 +22,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The product's own session, on two cores."""
-    spark = Spark(master="local[2]", driver_memory_mb=1024, conf=SHORT_LIVED)
-    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=spark)
+    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=1024))
     session = open_session(settings, "tests")
     yield session
     session.stop()

@@ -1,8 +1,8 @@
 """A small lake in which everything is as it should be, written without the job and without a JVM.
 
-It has what an old lake has: duplicates, rejects of both topics, a gap that a transaction's marker left, packages without
-a route or without a scan, a withdrawal, alerts, windows and a report that were let go, a maintenance batch, and at its
-end a batch that the tables over windows have not reached yet.
+It has what an old lake has: duplicates, rejects of both topics, a gap that a transaction's marker left, packages
+without a route or without a scan, a withdrawal, alerts, windows and a report that were let go, a maintenance batch, and
+at its end a batch that the tables over windows have not reached yet.
 """
 
 import re
@@ -31,7 +31,10 @@ BATCHES: tuple[tuple[LogRecord, ...], ...] = (
         scan(42, "10:20", status="DF", stop=2, offset=1),
         scan(42, "10:00", status="DF", stop=1, offset=2, logged="10:21"),
         replace(scan(42, "10:22", offset=3), value=None),
-        *(scan(44, clock, status="DF", stop=1, partition=1, offset=n) for n, clock in enumerate(("07:00", "07:10", "07:20"))),
+        *(
+            scan(44, clock, status="DF", stop=1, partition=1, offset=n)
+            for n, clock in enumerate(("07:00", "07:10", "07:20"))
+        ),
         scan(44, "08:00", status="DL", stop=9, partition=1, offset=3),
         route(42, offset=0),
         route(43, offset=1),

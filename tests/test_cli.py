@@ -23,7 +23,19 @@ def pts(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
     )
 
 
-@pytest.mark.parametrize("arguments", [("--help",), ("sql", "--help"), ("status",), ("settings",), ("sql", "SELECT 1")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--help",),
+        ("sql", "--help"),
+        ("status",),
+        ("settings",),
+        ("sql", "SELECT 1"),
+        ("sql", "--at-batch", "0", "SELECT 1"),
+        ("snapshot",),
+        ("report", "42", "--explain"),
+    ],
+)
 def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], tmp_path: Path) -> None:
     found = pts(*arguments, home=tmp_path, PYTHONPROFILEIMPORTTIME="1")
 
@@ -39,6 +51,14 @@ def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None
 
     assert found.returncode == errors.InvalidInput.exit_code
     assert found.stderr == "pts: tracking_number: Input should be greater than 0.\n"
+
+
+@pytest.mark.parametrize("arguments", [("snapshot",), ("sql", "--at-batch", "0", "SELECT 1"), ("report", "42")])
+def test_question_to_a_lake_without_tables_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    found = pts(*arguments, home=tmp_path)
+
+    assert found.returncode == errors.NotFound.exit_code
+    assert found.stderr == f"pts: There are no tables at {tmp_path}/lake yet: `pts stream` creates them.\n"
 
 
 def test_unreachable_broker_is_one_sentence(tmp_path: Path) -> None:

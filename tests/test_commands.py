@@ -1,6 +1,7 @@
 """The arguments that a command gives for itself parse back to the same command."""
 
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from types import ModuleType
 from typing import Any
@@ -21,7 +22,11 @@ COMMANDS = [
     commands.Topics(),
     commands.Sql(query="SELECT 'a b', \"c\" FROM t -- note"),
     commands.Sql(query="-- note\nSELECT 1", engine="spark"),
+    commands.Sql(query="SELECT 1", at_batch=0),
+    commands.Snapshot(),
+    commands.Snapshot(batch=0),
     commands.Report(tracking_number=42),
+    commands.Report(tracking_number=42, explain=True),
     commands.Verify(),
     commands.Broker(),
 ]
@@ -39,15 +44,19 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
         heard.append(parameters)
         raise Heard
 
-    for name in ("stream", "simulate", "topics", "verify", "broker"):
+    def report(explain: bool) -> Callable[[int, object], Any]:
+        return lambda number, settings: job(commands.Report(tracking_number=number, explain=explain), settings)
+
+    for name in ("stream", "simulate", "topics", "snapshot", "verify", "broker"):
         _replace(monkeypatch, name, run=job)
     _replace(monkeypatch, "sql", query=job)
-    _replace(monkeypatch, "report", package_report=job)
+    _replace(monkeypatch, "report", package_report=report(False))
+    _replace(monkeypatch, "explain", explanation=report(True))
 
     result = CliRunner().invoke(cli.app, command.argv())
 
     assert isinstance(result.exception, Heard), result.output
-    assert heard in ([command], [getattr(command, "tracking_number", None)])
+    assert heard == [command]
 
 
 def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> None:
@@ -74,6 +83,9 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Simulate, {"start": "yesterday"}),
         (commands.Report, {"tracking_number": 0}),
         (commands.Sql, {"query": ""}),
+        (commands.Sql, {"query": "SELECT 1", "at_batch": -1}),
+        (commands.Snapshot, {"batch": -1}),
+        (commands.Snapshot, {"batch": 2**63}),
         (commands.Stream, {"drian": True}),
     ],
 )

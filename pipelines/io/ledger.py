@@ -13,7 +13,6 @@ from pipelines.io.kafka_log import OffsetRange, Offsets, ends
 from pipelines.io.lake import Lake, Transaction
 from pipelines.tables import OPS_BATCHES
 
-
 NOTHING_YET = -1
 """Position of a table that holds nothing of the log."""
 

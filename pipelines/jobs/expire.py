@@ -42,7 +42,7 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
     let go comes back whole, from ops.expired_reports.
 
     Raises:
-        NotFound: There is no scan yet.
+        NotFound: There is no batch or no scan yet.
         LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
         AnotherWriter: The live job runs.
     """
@@ -52,13 +52,20 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
             raise LakeMismatch("A batch was cut off between tables. `pts stream --drain` completes it; then try again.")
         if not command.dry_run:
             job.catch_up()
-        newest = _newest_scan(job.lake)
-        if job.last is None or newest is None:
-            raise NotFound(f"There is no scan in {settings.lake_root} yet.")
-        found = [(flow, _expired(flow, newest, job.lake)) for flow in FLOWS if flow.into.expiry]
-        if not command.dry_run and any(each.row_count for _, each in found):
-            _let_go(found, job.last, job.lake, Ledger(spark, job.lake))
-        return [each for _, each in found]
+        if job.last is None:
+            raise NotFound(f"There is no batch in {settings.lake_root} yet.")
+        return expire(job.last, job.lake, Ledger(spark, job.lake), dry_run=command.dry_run)
+
+
+def expire(last: LedgerRow, lake: Lake, ledger: Ledger, *, dry_run: bool = False) -> list[Expired]:
+    """The same on a lake that is held, and whose tables all stand at the ledger's last row."""
+    newest = _newest_scan(lake)
+    if newest is None:
+        raise NotFound(f"There is no scan in {lake.root} yet.")
+    found = [(flow, _expired(flow, newest, lake)) for flow in FLOWS if flow.into.expiry]
+    if not dry_run and any(each.row_count for _, each in found):
+        _let_go(found, last, lake, ledger)
+    return [each for _, each in found]
 
 
 def _newest_scan(lake: Lake) -> datetime | None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import made_anew
@@ -55,12 +55,6 @@ class Entry:
         overtaken = any(other.topic == arrival.topic and other.coordinates in sources for other in self.arrivals)
         return "overtaken" if overtaken else "changed nothing"
 
-    def describe(self, arrival: Arrival) -> str:
-        """A record of the batch for a person, with its effect unless it made the report."""
-        stop = "" if arrival.stop_id is None else f", stop {arrival.stop_id}"
-        effect = self.effect(arrival)
-        return f"{arrival.kind} {arrival.place}{stop}" + (f": {effect}" if effect not in (None, MADE) else "")
-
     def as_json(self) -> dict[str, Any]:
         arrivals = [
             {"kind": each.kind, "coordinates": each.coordinates, "stop_id": each.stop_id, "effect": self.effect(each)}
@@ -95,7 +89,7 @@ class Explanation:
     def as_json(self) -> dict[str, Any]:
         """JSON-ready: what `pts report` gives, and `sources`, `history`, `older_count`."""
         sources = [
-            {"coordinates": source, **_batch_json(batch), "versions": dict(batch.versions) if batch else {}}
+            {"coordinates": source, **_batch_json(batch), "versions": _first_shown(source, batch)}
             for source, batch in self.sources.items()
         ]
         history = [entry.as_json() for entry in self.history]
@@ -113,17 +107,18 @@ class Explanation:
     def _sources_table(self) -> "Table":
         headers = ("Kafka record", "Batch", "Committed (UTC)", "First shown by version")
         cells = (
-            (source, str(batch.batch_id), _second(batch), _first_shown(source, batch))
-            if batch
-            else (source, PENDING, "", "")
+            (
+                source,
+                *((str(batch.batch_id), _second(batch)) if batch else (PENDING, "")),
+                ", ".join(f"{name} {version}" for name, version in _first_shown(source, batch).items()),
+            )
             for source, batch in self.sources.items()
         )
         return page_table("What made the report", headers, cells)
 
     def _history_table(self) -> "Table":
-        headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining stops", "Status")
-        topics = (SHIP_EVENTS.name, SHIP_ROUTES.name)
-        return page_table("History of the report, oldest first", headers + topics, map(_cells, self.history))
+        headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining", "Status", "Scan", "Route")
+        return page_table("History of the report, oldest first", headers, map(_cells, self.history))
 
 
 def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_LIMIT) -> Explanation:
@@ -190,33 +185,39 @@ def _batch_json(batch: Batch | None) -> dict[str, Any]:
     return {"batch_id": batch and batch.batch_id, "committed_at": batch and iso_utc(batch.committed_at)}
 
 
-def _first_shown(source: str, batch: Batch) -> str:
-    """The versions of the record's silver table and of the reports that had it first."""
+def _first_shown(source: str, batch: Batch | None) -> dict[str, int]:
+    """The first versions of the record's silver table and of gold.remaining_stops that show it, if any do yet."""
     silver = SILVER_SHIP_EVENTS if source.startswith(f"{SHIP_EVENTS.name}/") else SILVER_SHIP_ROUTES
-    return ", ".join(f"{name} {batch.versions[name]}" for name in (silver.name, REPORTS) if name in batch.versions)
+    versions = batch.versions if batch else {}
+    return {name: versions[name] for name in (silver.name, REPORTS) if name in versions}
 
 
 def _cells(entry: Entry) -> tuple[str, ...]:
-    batch = entry.batch
-    version = batch.versions.get(REPORTS) if batch else None
+    batch, version = entry.batch, entry.batch and entry.batch.versions.get(REPORTS)
     when = (str(batch.batch_id), _second(batch)) if batch else ("", "")
-    return (
-        *when,
-        "" if version is None else str(version),
-        "\n".join(map(entry.describe, entry.arrivals)),
-        *_said(entry),
-    )
+    return (*when, "" if version is None else str(version), _arrived(entry), *_said(entry))
+
+
+def _arrived(entry: Entry) -> str:
+    """One line for each record, with its effect unless it made the report; then why there is no report, if so."""
+    lines = []
+    for arrival in entry.arrivals:
+        effect = entry.effect(arrival)
+        lines.append(f"{arrival.kind} {arrival.place}" + ("" if effect in (None, MADE) else f", {effect}"))
+    if entry.report is None:
+        lines.append(f"({entry.gap or f'not in {REPORTS}'})")
+    return "\n".join(lines)
 
 
 def _said(entry: Entry) -> tuple[str, str, str, str]:
     """Remaining stops, status, and the places on the log of the scan and of the route behind them."""
     report = entry.report
     if report is None:
-        return entry.gap or f"not in {REPORTS}", "", "", ""
+        return "", "", "", ""
     remaining, current, end = ("?" if report[name] is None else str(report[name]) for name in SAID[:3])
     status = "" if report["event_kafka_offset"] is None else status_text(report["status_code"])
     scan, route = ((source or "").partition("/")[2] for source in sources_of(report).values())
-    return f"{remaining} (stop {current} of {end})", status, scan, route
+    return f"{remaining} ({current} of {end})", status, scan, route
 
 
 def _second(batch: Batch) -> str:

@@ -56,8 +56,8 @@ def _register(spark: "SparkSession", name: str, path: str, at: Snapshot | None) 
     """The table at the path under its name, in place of what the name stood for; at a batch, a view of its version."""
     schema, _, short = name.partition(".")
     spark.sql(f"CREATE SCHEMA IF NOT EXISTS {schema}")
-    is_view = short in {row["viewName"] for row in spark.sql(f"SHOW VIEWS IN {schema}").collect()}
-    spark.sql(f"DROP {'VIEW' if is_view else 'TABLE'} IF EXISTS {name}")  # an external table: its files stay
+    views = {row["viewName"] for row in spark.sql(f"SHOW VIEWS IN {schema}").collect() if not row["isTemporary"]}
+    spark.sql(f"DROP {'VIEW' if short in views else 'TABLE'} IF EXISTS {name}")  # an external table: its files stay
     if at is None:
         spark.catalog.createTable(name, path=path, source="delta")
         return

@@ -14,7 +14,7 @@ from rich.console import Console
 from pipelines.errors import NotFound
 from pipelines.jobs.explain import Explanation, explanation
 from pipelines.settings import Settings
-from tests.jobs.package_rows import MOMENT, NOON, REPORTS, ROUTES, SCANS, report, route, scan
+from tests.jobs.package_rows import MOMENT, REPORTS, ROUTES, SCANS, report, route, scan
 
 RANGES = pa.list_(
     pa.struct(
@@ -113,7 +113,7 @@ def history(lake: GrowingLake) -> list[tuple[Any, ...]]:
     ]
 
 
-def page(explained: Explanation, width: int = 140) -> str:
+def page(explained: Explanation, width: int = 120) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
     console.print(explained.render())
     assert isinstance(console.file, io.StringIO)
@@ -132,13 +132,13 @@ def test_sources_are_the_scan_and_the_route_with_their_batch_and_the_versions_th
             "coordinates": "ship-events/2@1",
             "batch_id": 2,
             "committed_at": "2024-05-02T12:02:00.000000Z",
-            "versions": {"silver.ship_events": 3, "silver.ship_routes": 3, "gold.remaining_stops": 3},
+            "versions": {"silver.ship_events": 3, "gold.remaining_stops": 3},
         },
         {
             "coordinates": "ship-routes/2@0",
             "batch_id": 0,
             "committed_at": "2024-05-02T12:00:00.000000Z",
-            "versions": {"silver.ship_events": 1, "silver.ship_routes": 1, "gold.remaining_stops": 1},
+            "versions": {"silver.ship_routes": 1, "gold.remaining_stops": 1},
         },
     ]
 
@@ -321,7 +321,7 @@ def test_page_shows_what_arrived_beside_what_the_report_said(lake: GrowingLake) 
     assert "silver.ship_events 1, gold.remaining_stops 1" in text
     assert "silver.ship_routes 1, gold.remaining_stops 1" in text
     last = next(line for line in text.splitlines() if "changed nothing" in line)
-    assert last.split("  ")[0].strip() == "1"
-    assert "scan 2@1, stop 3: changed nothing" in last
-    assert "5 (stop 5 of 10)" in last
-    assert NOON.year == 2024
+    cells = [cell.strip() for cell in last.split("  ") if cell.strip()]
+    assert cells == [
+        "1", "2024-05-02 12:01:00", "2", "scan 2@1, changed nothing", "5 (5 of 10)", "in transit", "2@0", "2@0",
+    ]  # fmt: skip

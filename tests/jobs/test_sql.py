@@ -1,5 +1,6 @@
 """`pts sql` with DuckDB; what every engine must refuse."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -37,6 +38,75 @@ def test_lake_is_empty_before_the_first_batch_for_both_engines(tmp_path: Path) -
     for engine in ("duckdb", "spark"):
         with pytest.raises(NotFound, match="`pts stream` creates them"):
             query(Sql(query="SELECT 1", engine=engine), Settings(home=tmp_path))
+
+
+@pytest.fixture
+def two_batches(tmp_path: Path) -> Settings:
+    """Of a lake where package 42 had 3 remaining stops after batch 0 and 2 after batch 1, which made a table more."""
+    lake = tmp_path / "lake"
+    for batch_id, count in enumerate((3, 2)):
+        reports = pa.table({"tracking_number": [42], "number_of_remaining_stops": [count]})
+        write_deltalake(lake / "gold" / "remaining_stops", reports, mode="overwrite")
+        tables = [{"table_name": "gold.remaining_stops", "version": batch_id, "position": batch_id}]
+        if batch_id:
+            write_deltalake(lake / "gold" / "stop_activity", pa.table({"scan_count": [1]}))
+            tables.append({"table_name": "gold.stop_activity", "version": 0, "position": batch_id})
+        row = {"batch_id": batch_id, "committed_at": datetime(2024, 5, 1, tzinfo=UTC), "tables": tables}
+        write_deltalake(lake / "ops" / "batches", pa.Table.from_pylist([row]), mode="append")
+    return Settings(home=tmp_path)
+
+
+STOPS_AND_BATCHES = (
+    "SELECT number_of_remaining_stops AS stops, batch_id FROM gold.remaining_stops, ops.batches ORDER BY 2"
+)
+
+
+def test_tables_and_ledger_are_read_as_they_were_after_a_batch(two_batches: Settings) -> None:
+    def asked(at_batch: int | None) -> list[dict[str, int]]:
+        found: list[dict[str, int]] = query(Sql(query=STOPS_AND_BATCHES, at_batch=at_batch), two_batches).to_pylist()
+        return found
+
+    assert asked(0) == [{"stops": 3, "batch_id": 0}]
+    assert asked(1) == asked(None) == [{"stops": 2, "batch_id": 0}, {"stops": 2, "batch_id": 1}]
+
+
+def test_batch_that_the_ledger_does_not_have_is_refused_for_both_engines(two_batches: Settings) -> None:
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(NotFound, match="no batch 2 in the ledger"):
+            query(Sql(query="SELECT 1", engine=engine, at_batch=2), two_batches)
+
+
+def test_table_that_came_with_a_later_batch_is_not_found_at_an_earlier_one(two_batches: Settings) -> None:
+    with pytest.raises(
+        NotFound, match=r"no table .*stop_activity at .*; there are gold\.remaining_stops, ops\.batches"
+    ):
+        query(Sql(query="FROM gold.stop_activity", at_batch=0), two_batches)
+
+
+def test_batch_whose_files_were_vacuumed_is_refused_for_both_engines_with_the_table(two_batches: Settings) -> None:
+    path = Path(two_batches.lake_root) / "gold" / "remaining_stops"
+    Path(DeltaTable(path, version=0).file_uris()[0]).unlink()
+    for engine in ("duckdb", "spark"):
+        with pytest.raises(
+            NotFound, match=r"gold\.remaining_stops at version 0 \(batch 0\) of .* can no longer be read"
+        ):
+            query(Sql(query=STOPS_AND_BATCHES, engine=engine, at_batch=0), two_batches)
+
+
+@pytest.mark.spark
+def test_spark_reads_tables_and_ledger_as_they_were_after_a_batch_and_then_as_they_are(two_batches: Settings) -> None:
+    def asked(sql: str, at_batch: int | None) -> list[dict[str, object]]:
+        rows: list[dict[str, object]] = query(
+            Sql(query=sql, engine="spark", at_batch=at_batch), two_batches
+        ).to_pylist()
+        return rows
+
+    new = [{"stops": 2, "batch_id": 0}, {"stops": 2, "batch_id": 1}]
+    assert asked(STOPS_AND_BATCHES, None) == new
+    assert asked(STOPS_AND_BATCHES, 0) == [{"stops": 3, "batch_id": 0}]
+    assert asked(STOPS_AND_BATCHES, 1) == new
+    assert asked(STOPS_AND_BATCHES, None) == new
+    assert "remaining_stops" in {row["tableName"] for row in asked("SHOW TABLES IN gold", 0)}
 
 
 @pytest.mark.spark

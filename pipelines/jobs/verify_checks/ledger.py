@@ -34,8 +34,8 @@ CHECKS = (
             WINDOW batches AS (PARTITION BY kafka_topic, kafka_partition ORDER BY batch_id)
             QUALIFY expected <> found ORDER BY batch_id, kafka_topic, kafka_partition
         """,
-        violation="batch {batch_id} has {found} ranges of {kafka_topic}/{kafka_partition}, and by the batch before it "
-        "should have {expected}",
+        violation="batch {batch_id} has {found} ranges of {kafka_topic}/{kafka_partition}, expected {expected}: the "
+        "partitions of the batch before it, each once",
     ),
     Check(
         name="ledger_counts_each_topic",

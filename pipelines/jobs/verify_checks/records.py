@@ -159,8 +159,8 @@ CHECKS = (
         meaning="Per batch and topic, as many records of bronze are neither in silver nor in quarantine as the ledger "
         "counts duplicates.",
         sql=f"SELECT *, duplicate_count AS expected, neither_count AS found {OF_A_BATCH}",
-        violation="batch {batch_id} (from {example} on) counts {expected} duplicates of {kafka_topic}, but {found} of its "
-        "records are neither in silver nor in quarantine",
+        violation="batch {batch_id} (from {example} on) counts {expected} duplicates of {kafka_topic}, but {found} of "
+        "its records are neither in silver nor in quarantine",
     ),
     Check(
         name="duplicates_tell_of_a_scan_before",

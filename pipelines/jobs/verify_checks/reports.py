@@ -53,7 +53,7 @@ CHECKS = (
             FROM package FULL JOIN reported USING (tracking_number)
             WHERE expected <> found ORDER BY tracking_number
         """,
-        violation="silver asks for {expected} reports of package {tracking_number} (such as {example}), but "
+        violation="silver asks for {expected} reports of package {tracking_number} (example: {example}), but "
         "gold.remaining_stops has {found}",
         remedy=made_anew(GOLD_REMAINING_STOPS),
     ),

@@ -88,7 +88,7 @@ CHECKS = (
                 AND window_start + to_microseconds({_micros(SLIDING_WINDOW)}) >= let_go_before('gold.stop_activity')
             ORDER BY window_start
         """,
-        violation="silver.ship_events has {expected} scans in the window from {window_start} (such as {example}), but "
+        violation="silver.ship_events has {expected} scans in the window from {window_start} (example: {example}), but "
         "gold.stop_activity counts {found}",
         remedy=made_anew(GOLD_STOP_ACTIVITY),
     ),
@@ -136,7 +136,7 @@ CHECKS = (
             ORDER BY 1, 2
         """,
         violation="silver.ship_events has {expected} scans of carrier {carrier_code} in the hour from {window_start} "
-        "(such as {example}), but gold.carrier_throughput counts {found}",
+        "(example: {example}), but gold.carrier_throughput counts {found}",
         remedy=made_anew(GOLD_CARRIER_THROUGHPUT),
     ),
     Check(
@@ -165,8 +165,8 @@ CHECKS = (
                 AND occurred_at >= let_go_before('gold.failed_delivery_alerts')
             ORDER BY occurred_at, tracking_number
         """,
-        violation="package {tracking_number} has {expected} failed deliveries in the hour up to {occurred_at} (such as "
-        "{example}), but the alert in gold.failed_delivery_alerts counts {found}",
+        violation="package {tracking_number} has {expected} failed deliveries in the hour up to {occurred_at} "
+        "(example: {example}), but the alert in gold.failed_delivery_alerts counts {found}",
         remedy=made_anew(GOLD_FAILED_DELIVERY_ALERTS),
     ),
 )

@@ -1,0 +1,145 @@
+"""A table that does not hold what the ledger says stops the start, which says how to go on."""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from delta import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.errors import LakeMismatch
+from pipelines.io.lake import Lake
+from pipelines.io.ledger import Ledger, TableState
+from pipelines.jobs.intact import prepare
+from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run
+from tests.oracle.makers import route, scan
+
+RECORDS = (scan(1, "10:00", offset=0), route(1, 12, offset=0), scan(1, "10:30", stop=4, offset=1), scan(2, offset=2))
+FIRST, SECOND = batches(RECORDS[:2], RECORDS[2:])
+CHECKPOINT = FIRST.checkpoint_id
+ACTIVITY = "gold/stop_activity"
+
+
+@pytest.fixture(scope="module")
+def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake with one batch, of which each test damages a copy."""
+    root = tmp_path_factory.mktemp("whole") / "lake"
+    run(new_lake(spark, str(root)), spark, RECORDS, [FIRST])
+    return root
+
+
+@pytest.fixture
+def copied(whole: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(whole, tmp_path / "lake"))
+
+
+def start(spark: SparkSession, root: Path, rebuilds: tuple[str, ...] = (), checkpoint: str | None = CHECKPOINT) -> bool:
+    lake = Lake(spark, str(root))
+    return prepare(lake, Ledger(spark, lake).last(), checkpoint, frozenset(rebuilds))
+
+
+def delete_rows(spark: SparkSession, root: Path) -> None:
+    DeltaTable.forPath(spark, str(root / ACTIVITY)).delete("scan_count > 0")
+
+
+def delete_folder(spark: SparkSession, root: Path) -> None:
+    shutil.rmtree(root / ACTIVITY)
+
+
+def make_anew(spark: SparkSession, root: Path) -> None:
+    shutil.rmtree(root / ACTIVITY)
+    Lake(spark, str(root)).ensure(GOLD_STOP_ACTIVITY)
+
+
+def delete_a_file(spark: SparkSession, root: Path) -> None:
+    next((root / ACTIVITY).glob("*.parquet")).unlink()
+
+
+def define_otherwise(spark: SparkSession, root: Path) -> None:
+    spark.sql(f"ALTER TABLE delta.`{root / ACTIVITY}` SET TBLPROPERTIES ('by' = 'hand')")
+
+
+def test_a_lake_that_is_whole_may_start(spark: SparkSession, whole: Path) -> None:
+    assert start(spark, whole) is False
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        (
+            delete_rows,
+            r"was changed: version 2 \(DELETE by another program\), but after batch 0 the ledger has it at version 1",
+        ),
+        (delete_folder, "is gone, but after batch 0 the ledger has it at version 1"),
+        (make_anew, "is at version 0, but after batch 0 the ledger has it at version 1"),
+        (delete_a_file, r"lacks 1 of its data files, for example part-"),
+        (define_otherwise, r"was changed: version 2 \(SET TBLPROPERTIES by another program\)"),
+    ],
+)
+def test_a_gold_table_changed_by_hand_is_refused_with_the_way_out(
+    spark: SparkSession, copied: Path, damage: Callable[[SparkSession, Path], None], says: str
+) -> None:
+    damage(spark, copied)
+    with pytest.raises(LakeMismatch, match=f"gold.stop_activity {says}") as refusal:
+        start(spark, copied)
+    assert "`pts rebuild gold.stop_activity`" in str(refusal.value)
+    assert start(spark, copied, rebuilds=("gold.stop_activity",)) is False
+
+
+def test_compaction_by_hand_changes_no_row_and_is_no_reason_to_refuse(spark: SparkSession, copied: Path) -> None:
+    DeltaTable.forPath(spark, str(copied / "gold" / "remaining_stops")).optimize().executeCompaction()
+    assert start(spark, copied) is False
+
+
+def test_a_table_changed_while_the_job_runs_stops_its_next_write(spark: SparkSession, copied: Path) -> None:
+    lake = Lake(spark, str(copied))
+    prepare(lake, Ledger(spark, lake).last(), CHECKPOINT, frozenset())
+    delete_rows(spark, copied)
+    with pytest.raises(LakeMismatch, match=r"gold.stop_activity was changed while the job ran: version 2 \(DELETE"):
+        run(lake, spark, RECORDS, [SECOND])
+
+
+def test_what_a_batch_wrote_before_it_was_cut_off_is_no_damage(spark: SparkSession, copied: Path) -> None:
+    with pytest.raises(Crashed):
+        run(CrashingLake(spark, str(copied), writes=3), spark, RECORDS, [SECOND])
+    assert start(spark, copied) is True
+
+
+def test_tables_from_another_time_than_ledger_and_checkpoint_are_refused_with_both_numbers(
+    spark: SparkSession, whole: Path
+) -> None:
+    """Delta would take the next batch for a repeat, and leave its rows out."""
+    lake = Lake(spark, str(whole))
+    last = Ledger(spark, lake).last()
+    assert last is not None
+    older = replace(last, checkpoint_batch_id=-2, tables={name: TableState(0, 0) for name in last.tables})
+    with pytest.raises(
+        LakeMismatch, match=r"written by batch 0 of checkpoint .* the next batch after the ledger is -1"
+    ):
+        prepare(lake, older, CHECKPOINT, frozenset())
+
+
+def test_tables_without_a_ledger_are_refused(spark: SparkSession, copied: Path) -> None:
+    shutil.rmtree(copied / "ops" / "batches")
+    lake = Lake(spark, str(copied))
+    with pytest.raises(LakeMismatch, match=r"was changed: version 1 .* but the ledger is empty"):
+        prepare(lake, None, "a new checkpoint", frozenset())
+
+
+def test_first_batch_that_was_cut_off_is_no_damage(spark: SparkSession, tmp_path: Path) -> None:
+    new_lake(spark, str(tmp_path))
+    with pytest.raises(Crashed):
+        run(CrashingLake(spark, str(tmp_path), writes=2), spark, RECORDS, [FIRST])
+    assert prepare(Lake(spark, str(tmp_path)), None, CHECKPOINT, frozenset()) is True
+
+
+def test_missing_tables_are_created_from_their_records(spark: SparkSession, tmp_path: Path) -> None:
+    lake = Lake(spark, str(tmp_path))
+    assert prepare(lake, None, None, frozenset()) is False
+    assert lake.read(GOLD_REMAINING_STOPS).columns == GOLD_REMAINING_STOPS.column_names
+    log = tmp_path / "gold" / "remaining_stops" / "_delta_log" / f"{0:020d}.json"
+    assert "CREATE TABLE" in json.dumps([json.loads(line) for line in log.read_text().splitlines()])
