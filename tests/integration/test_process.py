@@ -23,10 +23,12 @@ from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 from tests.comparison import assert_lake_equals_log
-from tests.conftest import SHORT_LIVED
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.ports import unused_ports
+
+SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""A process is over before the optimising compiler pays for itself."""
 
 FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
 
