@@ -33,6 +33,9 @@ READABLE_FEATURES = frozenset({"timestampNtz"})
 MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
 """What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
+EMPTY_LOG = "No files in log segment"
+"""How delta-rs says that a table's log is there and has no commit."""
+
 UNKNOWN_TABLE = re.compile(r'Table with name "?([^"\s]+)"? does not exist')
 
 
@@ -85,14 +88,16 @@ class LakeReader:
     def open(self, name: str) -> DeltaTable:
         """The Delta table `schema.table`.
 
-        Raises `NotFound` when it has no such version, or no longer; `LakeMismatch` when its log cannot be read, or asks
-        for more than the readers here can do.
+        Raises `NotFound` when it has no version yet, or not that one, or no longer; `LakeMismatch` when its log cannot
+        be read, or asks for more than the readers here can do.
         """
         version = self._versions.get(name)
         try:
             table = DeltaTable(f"{self.root}/{name.replace('.', '/')}", version=version)
         except DeltaError as error:
             reason = shorten(first_sentence(error), 160, placeholder=" …")
+            if EMPTY_LOG in reason:
+                raise NotFound(f"Table {name} of {self.root} has no version yet: it is being created.") from error
             if version is None:
                 raise LakeMismatch(f"Table {name} of {self.root} cannot be read: {reason}.") from error
             raise NotFound(

@@ -364,3 +364,11 @@ def test_filter_is_pushed_into_the_files_so_that_a_package_costs_little(lake: st
     plan = LakeReader(lake).query("EXPLAIN SELECT tracking_number FROM silver.ship_events WHERE tracking_number = 42")
     assert "Filters: tracking_number = 42" in plan["explain_value"][0].as_py().replace('"', "")
     assert "Projections: tracking_number" in plan["explain_value"][0].as_py()
+
+
+def test_a_table_whose_creation_is_under_way_is_not_there_yet(tmp_path: Path) -> None:
+    log = tmp_path / "gold" / "remaining_stops" / "_delta_log"
+    log.mkdir(parents=True)
+    (log / ".00000000000000000000.json.0a1b.tmp").write_text("")
+    with pytest.raises(NotFound, match="has no version yet"):
+        LakeReader(str(tmp_path)).query("SELECT * FROM gold.remaining_stops")

@@ -1,0 +1,110 @@
+"""Random logs through the real stream: readers see tables that agree, and in the end what the log says."""
+
+import random
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from pipelines import commands
+from pipelines.errors import NotFound
+from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.jobs import stack, topics, verify
+from pipelines.jobs.stream import LiveJob
+from pipelines.settings import Kafka, Settings, Stream
+from tests.cases import packed
+from tests.comparison import assert_lake_equals_log
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.oracle.records import LogRecord
+from tests.test_order_free import drawn
+
+PACK = packed(drawn(30))
+
+AGREEMENT = """
+    SELECT (SELECT count(*) FROM silver.ship_events) AS scans,
+        (SELECT count(DISTINCT tracking_number) FROM (
+            SELECT tracking_number FROM silver.ship_events UNION ALL SELECT tracking_number FROM silver.ship_routes
+        )) AS packages,
+        (SELECT count(*) FROM gold.remaining_stops) AS reports,
+        (SELECT coalesce(sum(scan_count), 0) FROM gold.stop_activity) AS in_windows,
+        (SELECT coalesce(sum(scan_count), 0) FROM gold.carrier_throughput) AS in_hours,
+        (SELECT count(DISTINCT window_start) FROM gold.stop_activity) AS windows,
+        (SELECT count(*) FROM gold.busiest_stops WHERE rank = 1) AS boards
+"""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    made = embedded(tmp_path).model_copy(
+        update={"kafka": Kafka(partitions=2), "stream": Stream(max_records_per_batch=150)}
+    )
+    stack.start(["broker"], made, lambda _: None)
+    topics.run(commands.Topics(), made)
+    yield made
+    stack.stop(made, lambda _: None)
+
+
+def produce(servers: str, records: list[LogRecord]) -> None:
+    """Each partition in its order, the partitions one after another in any."""
+    producer = Producer({"bootstrap.servers": servers})
+    partitions = sorted({(record.topic, record.partition) for record in records})
+    random.Random(1).shuffle(partitions)
+    for partition in partitions:
+        for record in records:
+            if (record.topic, record.partition) == partition:
+                producer.produce(
+                    record.topic, record.value, record.key, record.partition, timestamp=record.timestamp_ms
+                )
+    producer.flush()
+
+
+def next_snapshot(root: str, after: int) -> Snapshot:
+    """The newest complete batch, once there is one after the given."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        try:
+            found = snapshot(root)
+        except NotFound:
+            found = None
+        if found and found.batch_id > after:
+            return found
+        time.sleep(0.2)
+    raise TimeoutError(f"no complete batch after {after}")
+
+
+def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_says(
+    spark: SparkSession, settings: Settings
+) -> None:
+    root, stop, seen = settings.lake_root, threading.Event(), -1
+    parts = [list(batch) for batch in PACK.batches]
+    produce(settings.bootstrap_servers, parts[0])
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(LiveJob(spark, settings).run, commands.Stream(), stop)
+        try:
+            for part in parts[1:]:
+                found = next_snapshot(root, seen)
+                (row,) = LakeReader(root, found.versions, found.batch_id).query(AGREEMENT).to_pylist()
+                assert row["in_windows"] == 2 * row["scans"] > 0
+                assert row["in_hours"] == row["scans"]
+                assert row["reports"] == row["packages"]
+                assert row["boards"] == row["windows"]
+                seen = found.batch_id
+                produce(settings.bootstrap_servers, part)
+        finally:
+            stop.set()
+        job.result()
+    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    log = read_log(settings.bootstrap_servers)
+    assert len(log) == len(PACK.records)
+    assert_lake_equals_log(root, log)
+    verified = verify.run(commands.Verify(), settings)
+    assert {total.kafka_topic: total.read_count for total in verified.topics} == {
+        topic: sum(record.topic == topic for record in log) for topic in ("ship-events", "ship-routes")
+    }

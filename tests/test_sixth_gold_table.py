@@ -1,0 +1,94 @@
+"""A gold table more is a record, a transform and a line in the graph: the example of CONTRIBUTING."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines import graph, tables
+from pipelines.graph import NEW_SCANS, WINDOWS, Flow
+from pipelines.io.kafka_log import offsets_json
+from pipelines.jobs.stream import LiveJob
+from pipelines.settings import Settings
+from pipelines.tables import Column, Table
+from tests.batches import batches, new_lake, run
+from tests.frames import plain_rows
+from tests.oracle.makers import scan
+
+GOLD_CARRIER_SCANS = Table(
+    name="gold.carrier_scans",
+    doc="How many scans each carrier has made.",
+    grain="one row per carrier",
+    key=("carrier_code",),
+    measures=("scan_count",),
+    columns=(
+        Column("carrier_code", "STRING", "The carrier; a null is a value like any other."),
+        Column("scan_count", "BIGINT", "Its scans.", is_required=True),
+    ),
+)
+
+
+def carrier_scans(scans: DataFrame) -> DataFrame:
+    """Rows of gold.carrier_scans that count `scans` alone."""
+    return scans.groupBy("carrier_code").agg(F.count("*").alias("scan_count"))
+
+
+FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, carrier_scans, (NEW_SCANS,), write="add", every=WINDOWS)
+
+RECORDS = (
+    scan(1, "10:00", carrier="UPS", offset=0),
+    scan(1, "10:00", carrier="UPS", offset=1),
+    scan(2, "10:05", carrier="", offset=2),
+    scan(2, "10:10", carrier="UPS", offset=3),
+    scan(3, "10:20", carrier="DHL", offset=4),
+)
+FIRST, SECOND = batches(RECORDS[:3], RECORDS[3:])
+SILVER_FLOWS = tuple(flow for flow in graph.FLOWS if not flow.is_fold)
+USERS_OF_FLOWS = ("jobs.micro_batch", "jobs.stream")
+USERS_OF_TABLES = ("jobs.micro_batch", "jobs.intact")
+
+
+def checkpoint(root: Path) -> None:
+    """What Spark leaves of the first batch."""
+    ends = offsets_json({part.topic: {part.partition: part.end} for part in FIRST.ranges})
+    for name, text in {
+        "metadata": json.dumps({"id": FIRST.checkpoint_id}),
+        "sources/0/0": offsets_json({"ship-events": {0: 0}}),
+        "offsets/0": f"v1\n{{}}\n{ends}",
+        "commits/0": "v1\n{}",
+    }.items():
+        path = root / "_checkpoints" / "live" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = tmp_path / "lake"
+    for module in USERS_OF_FLOWS:
+        monkeypatch.setattr(f"pipelines.{module}.FLOWS", SILVER_FLOWS)
+    run(new_lake(spark, str(root)), spark, RECORDS, [FIRST])
+    checkpoint(root)
+
+    for module in USERS_OF_FLOWS:
+        monkeypatch.setattr(f"pipelines.{module}.FLOWS", (*SILVER_FLOWS, FLOW))
+    for module in USERS_OF_TABLES:
+        monkeypatch.setattr(f"pipelines.{module}.TABLES", (*tables.TABLES, GOLD_CARRIER_SCANS))
+    job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
+    job.prepare()
+    assert counts(job) == {"UPS": 1, None: 1}
+    assert job.last is not None
+    assert (job.last.batch_id, job.last.tables["gold.carrier_scans"].position) == (1, 1)
+
+    job.prepare()
+    assert job.last.batch_id == 1, "the second start has nothing to make anew"
+    run(job.lake, spark, RECORDS, [replace(SECOND, batch_id=2)])
+    assert counts(job) == {"UPS": 2, None: 1, "DHL": 1}
+
+
+def counts(job: LiveJob) -> dict[str | None, int]:
+    return {row["carrier_code"]: row["scan_count"] for row in plain_rows(job.lake.read(GOLD_CARRIER_SCANS))}
