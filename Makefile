@@ -30,6 +30,9 @@ format: $(READY) ## Format the code
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
+mutations: $(READY) ## Break each rule of the tables on purpose: a test must fail for each
+	$(VENV)/bin/python -m tests.mutations
+
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 
@@ -49,4 +52,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py
 	@$(VENV)/bin/python infra/setup.py
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format lock docs clean
+.PHONY: help setup demo test test-fast lint format mutations lock docs clean

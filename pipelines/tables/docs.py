@@ -41,7 +41,12 @@ def _section(table: Table) -> Iterator[str]:
     if table.cluster_by:
         yield f"- Clustered by: {_names(table.cluster_by)}."
     yield f"- Minima and maxima are kept of: {_names(table.statistics or table.key)}."
-    yield f"- Rows are {'only ever added' if table.is_append_only else 'replaced by key'}. Owner: {table.owner}."
+    if table.measures:
+        yield f"- Add up over parts of the log: {_names(table.measures)}."
+    if table.expiry:
+        kept = f"{table.expiry.after.days} days before the newest accepted scan"
+        yield f"- `pts expire` lets go of {table.expiry.rows} whose `{table.expiry.column}` is more than {kept}."
+    yield f"- Rows are {'only ever added' if table.is_append_only else 'added, and replaced by key'}. Owner: {table.owner}."
     yield f"- Record: `pipelines/tables/{table.name.replace('.', '_')}.py`."
     yield ""
     yield "| column | type | required | meaning |"

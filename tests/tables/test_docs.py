@@ -14,6 +14,8 @@ KAFKA = ("kafka_topic", "kafka_partition", "kafka_offset", "kafka_timestamp")
 PLACE = ("country", "state", "city", "postal_code")
 SCAN_TEXT = ("status_code", "status_description", "carrier_code", *PLACE)
 
+WINDOW = ("window_start", "window_end")
+
 EXACT = {
     "silver.ship_events": ("tracking_number", "occurred_at", "event_code", *SCAN_TEXT, "current_stop_id", *KAFKA),
     "silver.ship_routes": ("route_id", "tracking_number", "end_stop_id", "is_withdrawn", *KAFKA),
@@ -33,7 +35,12 @@ EXACT = {
         "route_kafka_offset",
         "route_kafka_timestamp",
     ),
+    "gold.stop_activity": (*WINDOW, *PLACE, "scan_count", "delivered_count", "failed_count"),
+    "gold.busiest_stops": (*WINDOW, "rank", *PLACE, "scan_count"),
+    "gold.carrier_throughput": (*WINDOW, "carrier_code", "status_code", "scan_count"),
+    "gold.failed_delivery_alerts": ("tracking_number", "occurred_at", "failure_count", "first_failed_at"),
 }
+EXACT["ops.expired_reports"] = EXACT["gold.remaining_stops"]
 """All the columns of a table, in order."""
 
 AT_LEAST = {
