@@ -7,9 +7,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.io.kafka_log import OffsetRange
-from pipelines.io.lake import Commit, Lake, Transaction
+from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.jobs.micro_batch import Batch, MicroBatch, Standing
+from pipelines.io.table_log import Change, Transaction
+from pipelines.jobs.batch import Batch, Standing
+from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.tables import TABLES, Table
 from tests.comparison import COMPARED, Rows
 from tests.frames import in_order, plain_rows
@@ -31,7 +33,7 @@ class CrashingLake(Lake):
         super().__init__(spark, root)
         self._left = writes
 
-    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
+    def _commit_of(self, table: Table, transaction: Transaction) -> Change:
         commit = super()._commit_of(table, transaction)
         self._left -= 1
         if self._left == 0:

@@ -1,73 +1,21 @@
 """Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
 
-import json
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 from urllib.parse import unquote
 
 from delta import DeltaTable
 from delta.tables import DeltaMergeBuilder
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.storage import Storage
+from pipelines.io.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
-
-
-@dataclass(frozen=True)
-class Transaction:
-    """Makes a write idempotent: Delta takes (app_id, version) once, and silently ignores any version that is not newer.
-
-    So the app id must name everything that restarts the count: `<writer>/<flow>`, where the writer is the checkpoint's
-    identity, or that of one run of a maintenance command.
-    """
-
-    app_id: str
-    version: int
-
-    @property
-    def writer(self) -> str:
-        return self.app_id.partition("/")[0]
-
-
-@dataclass(frozen=True)
-class Commit:
-    """One version of a table: its number, and what the files that it added hold."""
-
-    version: int
-    row_count: int
-    first_kafka_timestamp: datetime | None = None
-    last_kafka_timestamp: datetime | None = None
-
-
-@dataclass(frozen=True)
-class Change:
-    """A commit that changed a table's rows or definition, or carries a transaction.
-
-    Attributes:
-        version: The table version that it made.
-        operation: Delta's word for what was done.
-        transaction: By whose write; None for a program that gave none.
-        added: Statistics of the files that it added.
-    """
-
-    version: int
-    operation: str
-    transaction: Transaction | None
-    added: tuple[dict[str, Any], ...]
-
-    @property
-    def description(self) -> str:
-        """Which version, what and by whom, for a person."""
-        by = "another program" if self.transaction is None else f"{self.transaction.app_id} {self.transaction.version}"
-        return f"version {self.version} ({self.operation} by {by})"
 
 
 class Lake:
@@ -101,6 +49,7 @@ class Lake:
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(differences)}. "
                 "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."
+                + (f" Or delete this folder alone: `pts rebuild {table.name}` makes it from silver." * is_gold(table))
             )
 
     def _create(self, table: Table) -> None:
@@ -157,21 +106,24 @@ class Lake:
         """The table's rows at its newest version."""
         return self._spark.read.format("delta").load(self.path(table))
 
-    def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
+    def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""
-        return self._save(rows, table, transaction, "append")
+        return self._save(rows.write.mode("append"), table, transaction)
 
-    def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
-        """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
-        return self._save(rows, table, transaction, "overwrite")
+    def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
+        """Puts the rows in place of all there are, in one commit, once per transaction; returns it.
 
-    def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
+        By a condition that always holds: overwriting without one would forget how the table is clustered.
+        """
+        return self._save(rows.write.mode("overwrite").option("replaceWhere", "true"), table, transaction)
+
+    def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
         with self._transaction(transaction):
             self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
 
-    def add(self, rows: DataFrame, table: Table, transaction: Transaction) -> Commit:
+    def add(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
         sums: dict[str, str | Column] = {
             name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
@@ -180,15 +132,15 @@ class Lake:
             self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
 
-    def delete(self, condition: Column, table: Table, transaction: Transaction) -> Commit:
+    def delete(self, condition: Column, table: Table, transaction: Transaction) -> Change:
         """Takes out the rows for which the condition holds, once per transaction; returns the commit."""
         with self._transaction(transaction):
             DeltaTable.forPath(self._spark, self.path(table)).delete(condition)
         return self._commit_of(table, transaction)
 
-    def _save(self, rows: DataFrame, table: Table, transaction: Transaction, mode: str) -> Commit:
-        writer = rows.write.format("delta").mode(mode)
-        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version).save(self.path(table))
+    def _save(self, writer: DataFrameWriter, table: Table, transaction: Transaction) -> Change:
+        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)
+        writer.format("delta").save(self.path(table))
         return self._commit_of(table, transaction)
 
     def _matching(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
@@ -208,11 +160,6 @@ class Lake:
             for name in names:
                 self._spark.conf.unset(f"spark.databricks.delta.write.{name}")
 
-    def newest_version(self, table: Table) -> int:
-        """The newest version, by a look at all of the table's log."""
-        names = self._storage.names(f"{self.path(table)}/_delta_log")
-        return max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
-
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.
 
@@ -226,24 +173,17 @@ class Lake:
         named = (unquote(uri.rpartition("/")[2]) for uri in self.read(table).inputFiles())
         return sorted(name for name in named if name not in there)
 
-    def changes(self, table: Table, after: int) -> Iterator[Change]:
-        """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
-
-        Commits are numbered without gaps, so only the next one is ever looked for.
-        """
-        version = after
-        while self._storage.exists(self._commit_file(table, version + 1)):
-            version += 1
-            if change := self._change(table, version):
-                yield change
+    def log(self, table: Table) -> TableLog:
+        return TableLog(self._storage, self.path(table))
 
     def _seen(self, table: Table, own: Transaction | None) -> tuple[int, Change | None]:
         """Takes note of the table's new commits: the newest version, and the commit by the own transaction."""
+        log = self.log(table)
         if table.name not in self.versions:
-            self.versions[table.name] = self.newest_version(table)
+            self.versions[table.name] = log.newest_version()
         found = None
-        while self._storage.exists(self._commit_file(table, self.versions[table.name] + 1)):
-            change = self._change(table, self.versions[table.name] + 1)
+        while log.has(self.versions[table.name] + 1):
+            change = log.change(self.versions[table.name] + 1)
             if change and own and change.transaction == own:
                 found = change
             elif change:
@@ -254,54 +194,32 @@ class Lake:
             self.versions[table.name] += 1
         return self.versions[table.name], found
 
-    def _commit_of(self, table: Table, transaction: Transaction) -> Commit:
+    def _commit_of(self, table: Table, transaction: Transaction) -> Change:
         """The commit that carries the transaction: a new one, unless the write was a repeat."""
+        log = self.log(table)
         version, found = self._seen(table, transaction)
         while not found:
-            if version < 0 or not self._storage.exists(self._commit_file(table, version)):
+            if version < 0 or not log.has(version):
                 raise LakeMismatch(
                     f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no "
                     "commit in its log carries it: that batch was written before, and its commit is gone."
                 )
-            change = self._change(table, version)
+            change = log.change(version)
             found = change if change and change.transaction == transaction else None
             version -= 1
-        return _commit(found)
+        return found
 
-    def _change(self, table: Table, version: int) -> Change | None:
-        text = self._storage.text(self._commit_file(table, version))
-        actions = [json.loads(line) for line in text.splitlines()]
-        files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
-        redefines = any("metaData" in action or "protocol" in action for action in actions)
-        marks = [Transaction(mark["appId"], mark["version"]) for a in actions if (mark := a.get("txn"))]
-        if not (marks or redefines or any(file["dataChange"] for file in files)):
-            return None
-        operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
-        added = tuple(json.loads(action["add"].get("stats", "{}")) for action in actions if "add" in action)
-        return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
 
-    def _commit_file(self, table: Table, version: int) -> str:
-        return f"{self.path(table)}/_delta_log/{version:020d}.json"
+def is_gold(table: Table) -> bool:
+    """Whether the table follows from silver."""
+    return table.name.startswith("gold.")
 
 
 def way_out(table: Table) -> str:
     """What to do about a table that does not hold what the job wrote."""
-    if table.name.startswith("gold."):
+    if is_gold(table):
         return f"`pts rebuild {table.name}` makes it anew from silver."
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
-
-
-def _commit(change: Change) -> Commit:
-    bounds = [
-        stats.get(bound, {}).get("kafka_timestamp") for stats in change.added for bound in ("minValues", "maxValues")
-    ]
-    times = [datetime.fromisoformat(bound) for bound in bounds if bound]
-    return Commit(
-        version=change.version,
-        row_count=sum(stats["numRecords"] for stats in change.added),
-        first_kafka_timestamp=min(times, default=None),
-        last_kafka_timestamp=max(times, default=None),
-    )
 
 
 def _nullability(field: T.StructField) -> str:

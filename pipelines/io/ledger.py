@@ -10,7 +10,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.io.kafka_log import OffsetRange, Offsets, ends
-from pipelines.io.lake import Lake, Transaction
+from pipelines.io.lake import Lake
+from pipelines.io.table_log import Transaction
 from pipelines.tables import OPS_BATCHES
 
 NOTHING_YET = -1

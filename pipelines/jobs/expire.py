@@ -11,7 +11,7 @@ from pipelines.errors import LakeMismatch, NotFound
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow
-from pipelines.jobs.micro_batch import maintenance_batch
+from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.sole_writer import sole_writer
 from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Settings

@@ -44,9 +44,9 @@ def _is_ahead(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: s
         if not expected:
             return False
         raise LakeMismatch(f"Table {table.name} is gone, but {ledger_says}. {way_out(table)}")
-    if (version := lake.newest_version(table)) < expected:
+    if (version := lake.log(table).newest_version()) < expected:
         raise LakeMismatch(f"Table {table.name} is at version {version}, but {ledger_says}. {way_out(table)}")
-    changes = list(lake.changes(table, after=expected))
+    changes = list(lake.log(table).changes(after=expected))
     for change in changes:
         if table == OPS_EXPIRED_REPORTS and change.transaction and change.transaction.writer.startswith("expire-"):
             continue  # It counts only for packages that gold.remaining_stops does not have.

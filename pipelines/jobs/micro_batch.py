@@ -8,7 +8,6 @@ take it from there by its Kafka coordinates, also on a repeat, and also when the
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -17,77 +16,14 @@ from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, Offsets, ends, ranges_between, within
-from pipelines.io.lake import Commit, Lake, Transaction
+from pipelines.io.kafka_log import KafkaLog, OffsetRange, ends, ranges_between, within
+from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
+from pipelines.io.table_log import Change, Transaction
+from pipelines.jobs.batch import Batch, Standing
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
-
-
-@dataclass(frozen=True)
-class Batch:
-    """What a micro-batch is asked to do.
-
-    Attributes:
-        batch_id: Counts up over the life of the lake.
-        checkpoint_id: Identity of the streaming checkpoint that planned it.
-        checkpoint_batch_id: Its number there.
-        ranges: What it reads of the log.
-        started_at: When it began.
-        writer: Begins the app id of its transactions. The checkpoint's identity, unless the batch is maintenance.
-        rebuilds: Tables that it makes anew from silver.
-    """
-
-    batch_id: int
-    checkpoint_id: str
-    checkpoint_batch_id: int
-    ranges: tuple[OffsetRange, ...]
-    started_at: datetime
-    writer: str
-    rebuilds: frozenset[str] = frozenset()
-
-    def size(self, topic: str) -> int:
-        return sum(part.size for part in self.ranges if part.topic == topic)
-
-    def transaction(self, flow: str) -> Transaction:
-        """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
-        return Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)
-
-
-def maintenance_batch(last: LedgerRow, command: str, rebuilds: frozenset[str] = frozenset()) -> Batch:
-    """A batch that reads nothing of the log: it brings every table up to where the ledger's last row ends."""
-    return Batch(
-        batch_id=last.batch_id + 1,
-        checkpoint_id=last.checkpoint_id,
-        checkpoint_batch_id=last.checkpoint_batch_id,
-        ranges=ranges_between(last.end_offsets, last.end_offsets),
-        started_at=datetime.now(UTC),
-        writer=f"{command}-{uuid.uuid4()}",
-        rebuilds=rebuilds,
-    )
-
-
-@dataclass(frozen=True)
-class Standing:
-    """Where the tables stand before a batch.
-
-    Attributes:
-        tables: The states in the ledger's last row, by table name. A table that is not there holds nothing yet.
-        reached: Up to where on the log each of them has come.
-    """
-
-    tables: Mapping[str, TableState] = field(default_factory=dict)
-    reached: Mapping[str, Offsets] = field(default_factory=dict)
-
-    @classmethod
-    def after(cls, row: LedgerRow | None, ledger: Ledger) -> "Standing":
-        return cls(row.tables, ledger.reached(row)) if row else cls()
-
-    def then(self, row: LedgerRow) -> "Standing":
-        """After the next batch."""
-        moved = {name: row.end_offsets for name, state in row.tables.items() if state.position == row.batch_id}
-        return Standing(row.tables, {**self.reached, **moved})
 
 
 class MicroBatch:
@@ -117,7 +53,7 @@ class MicroBatch:
         self._log = log
         self._wire_formats = wire_formats
         self._is_due = is_due
-        self._commits: dict[str, Commit] = {}
+        self._commits: dict[str, Change] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table that is due, and then the ledger's row, which it returns."""
@@ -176,7 +112,7 @@ class MicroBatch:
         read, accepted, quarantined = rows.get("read", 0), rows.get("accepted", 0), rows.get("quarantined", 0)
         return Counts(read, accepted, read - accepted - quarantined, quarantined)
 
-    def _write(self, flow: Flow) -> Commit:
+    def _write(self, flow: Flow) -> Change:
         rows = flow.by(*(self._frame(flow, read) for read in flow.reads))
         transaction = self._batch.transaction(flow.name)
         if flow.into.name in self._batch.rebuilds:
@@ -239,10 +175,7 @@ class MicroBatch:
 
     def _append_times(self) -> tuple[datetime, datetime]:
         """Least and greatest Kafka timestamp of the batch's events, as the files that archived them tell."""
-        commit = self._commits["archive_events"]
-        if commit.first_kafka_timestamp is None or commit.last_kafka_timestamp is None:
-            return self._batch.started_at, self._batch.started_at
-        return commit.first_kafka_timestamp, commit.last_kafka_timestamp
+        return self._commits["archive_events"].kafka_timestamps or (self._batch.started_at, self._batch.started_at)
 
 
 def _topic(flow: Flow) -> str:

@@ -22,10 +22,11 @@ from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.jobs.batch import Batch, Standing, maintenance_batch
 from pipelines.jobs.intact import prepare
 from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.jobs.live_progress import LiveProgress
-from pipelines.jobs.micro_batch import Batch, MicroBatch, Standing, maintenance_batch
+from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.jobs.pace import Pace
 from pipelines.jobs.position import check_agreement, check_partitions, starting_offsets
 from pipelines.jobs.sole_writer import sole_writer

@@ -46,7 +46,8 @@ def _section(table: Table) -> Iterator[str]:
     if table.expiry:
         kept = f"{table.expiry.after.days} days before the newest accepted scan"
         yield f"- `pts expire` lets go of {table.expiry.rows} whose `{table.expiry.column}` is more than {kept}."
-    yield f"- Rows are {'only ever added' if table.is_append_only else 'added, and replaced by key'}. Owner: {table.owner}."
+    kind = "only ever added" if table.is_append_only else "added, and replaced by key"
+    yield f"- Rows are {kind}. Owner: {table.owner}."
     yield f"- Record: `pipelines/tables/{table.name.replace('.', '_')}.py`."
     yield ""
     yield "| column | type | required | meaning |"

@@ -7,8 +7,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake, Transaction
+from pipelines.io.lake import Lake
+from pipelines.io.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
+from tests.frames import table_frame
 
 COLOURS = Table(
     name="gold.colours",
@@ -18,6 +20,21 @@ COLOURS = Table(
     cluster_by=("id",),
     constraints={"id_is_positive": "id > 0"},
     columns=(Column("id", "BIGINT", "It's the id.", is_required=True), Column("colour", "STRING", "The colour.")),
+)
+
+
+SALES = Table(
+    name="gold.sales",
+    doc="How many were sold.",
+    grain="one row per colour and size",
+    key=("colour", "size"),
+    measures=("sold_count", "returned_count"),
+    columns=(
+        Column("colour", "STRING", "The colour."),
+        Column("size", "INT", "The size."),
+        Column("sold_count", "BIGINT", "Those sold.", is_required=True),
+        Column("returned_count", "BIGINT", "Those that came back.", is_required=True),
+    ),
 )
 
 
@@ -61,6 +78,24 @@ def test_merge_replaces_rows_by_key_once_per_transaction(spark: SparkSession, la
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
     assert lake.merge(rows(spark, (2, "black")), COLOURS, Transaction("b", 0)) == first
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
+
+
+def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value(
+    spark: SparkSession, lake: Lake
+) -> None:
+    def sold(*values: tuple[str | None, int | None, int, int]) -> DataFrame:
+        return table_frame(spark, SALES, values)
+
+    lake.ensure(SALES)
+    lake.add(sold(("red", 1, 5, 1), (None, None, 7, 2)), SALES, Transaction("a", 0))
+    first = lake.add(sold(("red", 1, 10, 0), (None, None, 20, 3), ("red", None, 1, 1)), SALES, Transaction("a", 1))
+    assert lake.add(sold(("red", 1, 10, 0)), SALES, Transaction("a", 1)) == first
+    assert {tuple(row) for row in lake.read(SALES).collect()} == {
+        ("red", 1, 15, 1),
+        (None, None, 27, 5),
+        ("red", None, 1, 1),
+    }
+    assert lake.read(SALES).count() == 3
 
 
 def test_repeated_write_finds_its_commit_behind_later_ones(spark: SparkSession, lake: Lake) -> None:

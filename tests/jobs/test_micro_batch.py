@@ -41,6 +41,16 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
     assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
 
 
+def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same() -> None:
+    """A new checkpoint counts its batches from 0 again; Delta would silently ignore what it took for a repeat."""
+    all_batches = [batch for name in ("old", "new") for batch in batches(RECORDS[:4], RECORDS[4:], checkpoint=name)]
+    transactions = {batch.transaction(flow.name) for batch in all_batches for flow in FLOWS}
+    assert len(transactions) == len(all_batches) * len(FLOWS)
+    apps = {transaction.app_id for transaction in transactions}
+    assert len(apps) == 2 * len(FLOWS), "a checkpoint's batches count up under one name"
+    assert {transaction.version for transaction in transactions} == {0, 1}
+
+
 def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: SparkSession, lake: Lake) -> None:
     """A crash is planted after each write in turn, the ledger's included; each repeat meets one more table written."""
     whole = batches(RECORDS)

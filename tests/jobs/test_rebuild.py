@@ -12,8 +12,8 @@ from pipelines.errors import InvalidInput
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.jobs import rebuild
+from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.intact import prepare
-from pipelines.jobs.micro_batch import maintenance_batch
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables
 from tests.cases import packed
@@ -47,6 +47,8 @@ def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: Sp
     assert log.sent == []
     assert {state.position for state in row.tables.values()} == {row.batch_id}
     assert (row.end_offsets, sum(part.size for part in row.ranges)) == (last.end_offsets, 0)
+    lake = Lake(spark, str(root))
+    assert prepare(lake, row, row.checkpoint_id, frozenset()) is False, "the next start finds all as it should be"
     run(lake, spark, PACK.records, BATCHES[3:])
     assert tables(lake) == expected_rows(PACK.records)
 

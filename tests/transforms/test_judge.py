@@ -70,6 +70,16 @@ def test_json_may_be_as_deep_as_the_limit_and_no_deeper(spark: SparkSession) -> 
     assert [row["reason"] for row in rows] == [None, "malformed"]
 
 
+def test_json_text_may_not_go_on_after_the_object_as_an_array_or_an_object_could(spark: SparkSession) -> None:
+    """Spark's parser stops after the first value; the decoder must not."""
+    whole = b'{"trackingNumber":42,"occurredAt":"2026-03-01T10:00:00","eventCode":"S","currentStopId":1}'
+    values = [whole + more for more in (b" ", b",{}", b',"x":{}', b",", b"]", b"}", b'},"x":{', b"],[")]
+    moment = scan(offset=0).timestamp_ms
+    records = [LogRecord("ship-events", 0, n, moment, b"42", value) for n, value in enumerate(values)]
+    rows = judged(record_frame(spark, records), SHIP_EVENTS, "json").orderBy("kafka_offset").collect()
+    assert [row["reason"] for row in rows] == [None, *["malformed"] * 7]
+
+
 def test_a_field_of_megabytes_is_judged_without_a_stack_overflow(spark: SparkSession) -> None:
     record = scan(offset=0, description='"' + 'a""b,\n' * 300_000 + '"')
     row = judged(record_frame(spark, [record]), SHIP_EVENTS, "csv").first()

@@ -1,0 +1,110 @@
+"""The log of a Delta table, `_delta_log`: which commits it holds, and what each of them did.
+
+Layout, from the Delta protocol: version n is the file `<n in 20 digits>.json`, one action a line; numbers have no gaps.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.io.storage import Storage
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """Makes a write idempotent: Delta takes (app_id, version) once, and silently ignores any version that is not newer.
+
+    So the app id must name everything that restarts the count: `<writer>/<flow>`, where the writer is the checkpoint's
+    identity, or that of one run of a maintenance command.
+    """
+
+    app_id: str
+    version: int
+
+    @property
+    def writer(self) -> str:
+        return self.app_id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A commit that changed a table's rows or definition, or carries a transaction.
+
+    Attributes:
+        version: The table version that it made.
+        operation: Delta's word for what was done.
+        transaction: By whose write; None for a program that gave none.
+        added: Statistics of the files that it added.
+    """
+
+    version: int
+    operation: str
+    transaction: Transaction | None
+    added: tuple[dict[str, Any], ...]
+
+    @property
+    def description(self) -> str:
+        """Which version, what and by whom, for a person."""
+        by = "another program" if self.transaction is None else f"{self.transaction.app_id} {self.transaction.version}"
+        return f"version {self.version} ({self.operation} by {by})"
+
+    @property
+    def row_count(self) -> int:
+        """Rows in the files that it added."""
+        return sum(statistics["numRecords"] for statistics in self.added)
+
+    @property
+    def kafka_timestamps(self) -> tuple[datetime, datetime] | None:
+        """Least and greatest in those files; None where they say nothing of it."""
+        bounds = (
+            statistics.get(bound, {}).get("kafka_timestamp")
+            for statistics in self.added
+            for bound in ("minValues", "maxValues")
+        )
+        times = [datetime.fromisoformat(bound) for bound in bounds if bound]
+        return (min(times), max(times)) if times else None
+
+
+class TableLog:
+    """The log of one table, read only."""
+
+    def __init__(self, storage: Storage, table_path: str) -> None:
+        self._storage = storage
+        self._folder = f"{table_path}/_delta_log"
+
+    def newest_version(self) -> int:
+        """By a look at the whole folder."""
+        names = self._storage.names(self._folder)
+        return max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
+
+    def has(self, version: int) -> bool:
+        return self._storage.exists(self._file(version))
+
+    def changes(self, after: int) -> Iterator[Change]:
+        """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
+
+        Only the next commit is ever looked for.
+        """
+        version = after
+        while self.has(version + 1):
+            version += 1
+            if change := self.change(version):
+                yield change
+
+    def change(self, version: int) -> Change | None:
+        """What a commit did; None when it changed no row and carries no transaction."""
+        actions = [json.loads(line) for line in self._storage.text(self._file(version)).splitlines()]
+        files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
+        redefines = any("metaData" in action or "protocol" in action for action in actions)
+        marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
+        if not (marks or redefines or any(file["dataChange"] for file in files)):
+            return None
+        operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
+        added = tuple(json.loads(action["add"].get("stats", "{}")) for action in actions if "add" in action)
+        return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
+
+    def _file(self, version: int) -> str:
+        return f"{self._folder}/{version:020d}.json"

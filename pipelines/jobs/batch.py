@@ -1,0 +1,75 @@
+"""What a micro-batch is asked to do, and where the tables stand before it."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
+from pipelines.io.ledger import Ledger, LedgerRow, TableState
+from pipelines.io.table_log import Transaction
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What a micro-batch is asked to do.
+
+    Attributes:
+        batch_id: Counts up over the life of the lake.
+        checkpoint_id: Identity of the streaming checkpoint that planned it.
+        checkpoint_batch_id: Its number there.
+        ranges: What it reads of the log.
+        started_at: When it began.
+        writer: Begins the app id of its transactions. The checkpoint's identity, unless the batch is maintenance.
+        rebuilds: Tables that it makes anew from silver.
+    """
+
+    batch_id: int
+    checkpoint_id: str
+    checkpoint_batch_id: int
+    ranges: tuple[OffsetRange, ...]
+    started_at: datetime
+    writer: str
+    rebuilds: frozenset[str] = frozenset()
+
+    def size(self, topic: str) -> int:
+        return sum(part.size for part in self.ranges if part.topic == topic)
+
+    def transaction(self, flow: str) -> Transaction:
+        """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
+        return Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)
+
+
+def maintenance_batch(last: LedgerRow, command: str, rebuilds: frozenset[str] = frozenset()) -> Batch:
+    """A batch that reads nothing of the log: it brings every table up to where the ledger's last row ends."""
+    return Batch(
+        batch_id=last.batch_id + 1,
+        checkpoint_id=last.checkpoint_id,
+        checkpoint_batch_id=last.checkpoint_batch_id,
+        ranges=ranges_between(last.end_offsets, last.end_offsets),
+        started_at=datetime.now(UTC),
+        writer=f"{command}-{uuid.uuid4()}",
+        rebuilds=rebuilds,
+    )
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where the tables stand before a batch.
+
+    Attributes:
+        tables: The states in the ledger's last row, by table name. A table that is not there holds nothing yet.
+        reached: Up to where on the log each of them has come.
+    """
+
+    tables: Mapping[str, TableState] = field(default_factory=dict)
+    reached: Mapping[str, Offsets] = field(default_factory=dict)
+
+    @classmethod
+    def after(cls, row: LedgerRow | None, ledger: Ledger) -> "Standing":
+        return cls(row.tables, ledger.reached(row)) if row else cls()
+
+    def then(self, row: LedgerRow) -> "Standing":
+        """After the next batch."""
+        moved = {name: row.end_offsets for name, state in row.tables.items() if state.position == row.batch_id}
+        return Standing(row.tables, {**self.reached, **moved})

@@ -1,0 +1,13 @@
+"""Every rule broken on purpose, and the test that must notice: see `tests/mutations/__main__.py`."""
+
+from tests.mutations import of_batches, of_records, of_reports, of_windows
+from tests.mutations.mutation import Mutation
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *of_records.MUTATIONS,
+    *of_reports.MUTATIONS,
+    *of_windows.MUTATIONS,
+    *of_batches.MUTATIONS,
+)
+
+__all__ = ["MUTATIONS", "Mutation"]

@@ -1,0 +1,210 @@
+"""What a batch reads, what it adds to, how it is known again, and when it is refused."""
+
+from tests.mutations.mutation import Mutation
+
+GRAPH = "pipelines/graph.py"
+ASKED = "pipelines/jobs/batch.py"
+BATCH = "pipelines/jobs/micro_batch.py"
+PACE = "pipelines/jobs/pace.py"
+POSITION = "pipelines/jobs/position.py"
+KAFKA = "pipelines/io/kafka_log.py"
+LAKE = "pipelines/io/lake.py"
+LOG = "pipelines/io/table_log.py"
+LOCK = "pipelines/io/live_lock.py"
+RECORD = "pipelines/tables/record.py"
+
+REACH = "tests/jobs/test_reach.py"
+A_WEEK_LATER = f"{REACH}::test_scan_told_again_seven_days_after_it_happened_is_a_duplicate_with_and_without_a_status"
+AS_EARLY = f"{REACH}::test_scan_told_again_ten_minutes_before_it_happened_is_a_duplicate"
+AN_HOUR = f"{REACH}::test_failure_told_late_is_counted_with_those_almost_an_hour_before_and_after_it"
+OWN_PACE = f"{REACH}::test_tables_that_follow_at_their_own_pace_lose_no_batch_and_count_none_twice"
+ANY_CUT = "tests/jobs/test_micro_batch.py::test_tables_equal_the_oracle_however_the_log_is_cut"
+TRANSACTIONS = (
+    "tests/jobs/test_micro_batch.py::test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same"
+)
+T_LAKE = "tests/io/test_lake.py"
+ADD = f"{T_LAKE}::test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value"
+APPEND = f"{T_LAKE}::test_append_adds_rows_once_per_transaction"
+UNSET = f"{T_LAKE}::test_a_write_after_a_merge_is_not_taken_for_its_repeat"
+CONSTRAINT = f"{T_LAKE}::test_constraint_refuses_a_row_that_breaks_it"
+WITHIN = "tests/io/test_kafka_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
+MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
+T_PACE = "tests/jobs/test_pace.py"
+T_POSITION = "tests/jobs/test_position.py"
+CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
+CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
+SECOND_JOB = "tests/io/test_live_lock.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
+
+WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
+CORRECTED = "A late failure corrects the alerts that follow it, and counts those before it"
+DECIDED_ONCE = "A fold takes the scans that are new from silver by offset range"
+SUMS = "Counts of two batches add up"
+OWN_CADENCE = "A table may take several batches at once; its position is a batch boundary"
+LEDGER = "The ledger counts records read, accepted, duplicate and quarantined"
+EXACTLY_ONCE = "Exactly once: each write carries (txnAppId, txnVersion), with the checkpoint's identity"
+OFFSETS = "Ranges of the log are half-open `[start, end)`"
+CADENCES = "Two cadences: the first batch and the end of the log move every table"
+TRUNCATED = "A lost or truncated log stops the job"
+PARTITIONS = "A changed partition count is refused"
+AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
+ONE_WRITER = "One writer: a second live job is refused"
+TRUTH = "Row-level truth is a CHECK constraint"
+
+_REACH = "_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE)"
+_AROUND = "_happened(begin - F.lit(margin), end + F.lit(margin))"
+_TIMES = "return (min(times), max(times)) if times else None"
+_TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
+
+MUTATIONS = (
+    Mutation(
+        WHATEVER_DISTANCE, "earlier scans are read a microsecond less than 7 days back",
+        BATCH, _REACH, "_happened(first - LATENESS_LIMIT + timedelta(microseconds=1), last + FUTURE_TOLERANCE)",
+        A_WEEK_LATER,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "earlier scans are read a microsecond less than 10 minutes ahead",
+        BATCH, _REACH, "_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE - timedelta(microseconds=1))",
+        AS_EARLY,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "7 days are counted back from the batch's last record",
+        LOG, _TIMES, "return (max(times), max(times)) if times else None", A_WEEK_LATER,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "10 minutes are counted from the batch's first record",
+        LOG, _TIMES, "return (min(times), min(times)) if times else None", AS_EARLY,
+    ),
+    Mutation(
+        CORRECTED, "scans are read two microseconds less than an hour back",
+        BATCH, _AROUND, "_happened(begin - F.lit(margin - timedelta(microseconds=2)), end + F.lit(margin))", AN_HOUR,
+    ),
+    Mutation(
+        CORRECTED, "scans are read two microseconds less than an hour ahead",
+        BATCH, _AROUND, "_happened(begin - F.lit(margin), end + F.lit(margin - timedelta(microseconds=2)))", AN_HOUR,
+    ),
+    Mutation(
+        CORRECTED, "nothing is read around new scans",
+        GRAPH, "Around(NEW_SCANS, ALERT_WINDOW)", "Around(NEW_SCANS, timedelta(0))", AN_HOUR,
+    ),
+    Mutation(
+        DECIDED_ONCE, "it takes all of silver",
+        BATCH, "return self._added(table, topic.name, self._unfolded(flow))", "return self._lake.read(table)", OWN_PACE,
+    ),
+    Mutation(
+        DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
+        BATCH, "return ranges_between(reached, ends(self._batch.ranges))", "return self._batch.ranges", OWN_PACE,
+    ),
+    Mutation(
+        SUMS, "the table's counts are replaced by the batch's",
+        BATCH, 'fold = self._lake.merge if flow.write == "merge" else self._lake.add', "fold = self._lake.merge",
+        OWN_PACE,
+    ),
+    Mutation(
+        SUMS, "stop activity replaces rows",
+        GRAPH, 'stop_activity, (NEW_SCANS,), write="add"', 'stop_activity, (NEW_SCANS,), write="merge"', MEASURES,
+    ),
+    Mutation(
+        SUMS, "what the table had is forgotten",
+        LAKE, 'F.col(f"target.{name}") + F.col(f"source.{name}")', 'F.col(f"source.{name}")', ADD,
+    ),
+    Mutation(
+        SUMS, "a null in a key is not the same as a null",
+        LAKE, 'f"target.{name} <=> source.{name}"', 'f"target.{name} = source.{name}"', ADD,
+    ),
+    Mutation(
+        OWN_CADENCE, "a table that waits is told to have moved",
+        BATCH, "position=before.position if table.name in waiting else self._batch.batch_id",
+        "position=self._batch.batch_id", OWN_PACE,
+    ),
+    Mutation(
+        LEDGER, "rejected records are counted as duplicates, too",
+        BATCH, "read - accepted - quarantined", "read - accepted", ANY_CUT,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "without the checkpoint",
+        ASKED, _TRANSACTION, "Transaction(flow, self.checkpoint_batch_id)", TRANSACTIONS,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "without the flow",
+        ASKED, _TRANSACTION, "Transaction(self.writer, self.checkpoint_batch_id)", TRANSACTIONS,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "a new name for each attempt",
+        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}/{uuid.uuid4()}", self.checkpoint_batch_id)',
+        TRANSACTIONS,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "every batch has the same number",
+        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}", 0)', TRANSACTIONS,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "an append carries none",
+        LAKE, '.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)', "", APPEND,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "a merge carries none",
+        LAKE, 'self._spark.conf.set(f"spark.databricks.delta.write.{name}", value)', "value", ADD,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "what follows a merge carries its transaction, too",
+        LAKE, 'self._spark.conf.unset(f"spark.databricks.delta.write.{name}")', "pass", UNSET,
+    ),
+    Mutation(
+        OFFSETS, "the end is within",
+        KAFKA, 'F.col("kafka_offset") < part.end', 'F.col("kafka_offset") <= part.end', WITHIN,
+    ),
+    Mutation(
+        OFFSETS, "the start is not within",
+        KAFKA, 'F.col("kafka_offset") >= part.start', 'F.col("kafka_offset") > part.start', WITHIN,
+    ),
+    Mutation(
+        OFFSETS, "any partition is within",
+        KAFKA, '((F.col("kafka_partition") == part.partition) & in_range)', "in_range", WITHIN,
+    ),
+    Mutation(
+        CADENCES, "the first batch waits",
+        PACE, "last is None or now - last", "last is not None and now - last",
+        f"{T_PACE}::test_everything_is_due_in_the_first_batch",
+    ),
+    Mutation(
+        CADENCES, "the end of the log waits",
+        PACE, " or self._is_at_end(ranges)", "", f"{T_PACE}::test_everything_is_due_at_the_end_of_the_log",
+    ),
+    Mutation(
+        CADENCES, "one partition at its end is the end of the log",
+        PACE, "return all(", "return any(",
+        f"{T_PACE}::test_one_partition_with_more_records_is_not_the_end_of_the_log",
+    ),
+    Mutation(
+        TRUNCATED, "records that are gone are skipped",
+        POSITION, "if offset < begin[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[truncated]",
+    ),
+    Mutation(
+        TRUNCATED, "a log that is shorter than what was read is read on",
+        POSITION, "if offset > end[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[shorter]",
+    ),
+    Mutation(
+        TRUNCATED, "a log that ends where the lake stands is refused",
+        POSITION, "if offset > end[topic][partition]:", "if offset >= end[topic][partition]:",
+        f"{T_POSITION}::test_log_that_ends_just_where_the_lake_stands_is_accepted",
+    ),
+    Mutation(
+        PARTITIONS, "partitions may be added",
+        POSITION, "if set(before) != set(now):", "if not set(before) <= set(now):",
+        f"{T_POSITION}::test_partitions_that_were_added_are_refused",
+    ),
+    Mutation(
+        AGREEMENT, "any checkpoint will do",
+        POSITION, "if query_id != last.checkpoint_id:", "if query_id is None:", f"{CONTRADICTION}[other checkpoint]",
+    ),
+    Mutation(
+        AGREEMENT, "a ledger without rows begins anew under an old checkpoint",
+        POSITION, "if committed is not None:", "if query_id is None:", f"{CONTRADICTION}[no ledger]",
+    ),
+    Mutation(ONE_WRITER, "jobs share the lock", LOCK, "fcntl.LOCK_EX", "fcntl.LOCK_SH", SECOND_JOB),
+    Mutation(
+        TRUTH, "tables are created without",
+        RECORD, 'return properties | {f"delta.constraints.{name}": rule for name, rule in self.constraints.items()}',
+        "return properties", CONSTRAINT,
+    ),
+)  # fmt: skip
