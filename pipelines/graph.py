@@ -16,7 +16,7 @@ There are two paces. What people watch moves with every batch. The tables over w
 their flows have `every`, and where each table stands is its position in the ledger.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -191,3 +191,12 @@ FLOWS = (
         every=WINDOWS,
     ),
 )
+
+
+def with_dependents(names: Iterable[str]) -> frozenset[str]:
+    """The tables and all gold tables that are made from them, by name."""
+    found = set(names)
+    for flow in FLOWS:
+        if any(isinstance(read, Current) and read.table.name in found for read in flow.reads):
+            found.add(flow.into.name)
+    return frozenset(found)

@@ -215,10 +215,11 @@ def is_gold(table: Table) -> bool:
     return table.name.startswith("gold.")
 
 
-def way_out(table: Table) -> str:
-    """What to do about a table that does not hold what the job wrote."""
-    if is_gold(table):
-        return f"`pts rebuild {table.name}` makes it anew from silver."
+def way_out(*tables: Table) -> str:
+    """What to do about tables that do not hold what the job wrote."""
+    if all(map(is_gold, tables)):
+        names = " ".join(table.name for table in tables)
+        return f"`pts rebuild {names}` makes {'it' if len(tables) == 1 else 'them'} anew from silver."
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
 
 

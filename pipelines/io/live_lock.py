@@ -38,7 +38,7 @@ def live_lock(lake_root: str) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             raise AnotherWriter(
-                f"Process {file.read().strip() or 'unknown'} already runs the live job on {lake_root}. Stop it first, "
+                f"Process {file.read().strip() or 'unknown'} already writes the lake {lake_root}. Stop it first, "
                 "or use another PTS_LAKE."
             ) from error
         file.truncate(0)

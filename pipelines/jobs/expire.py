@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from pipelines.commands import Expire
+from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.errors import LakeMismatch, NotFound
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.lake import Lake
@@ -43,25 +44,33 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
 
     Raises:
         NotFound: There is no batch or no scan yet.
-        LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
+        LakeMismatch: The tables are not what the ledger says, a batch was cut off, or the newest scan is of a time to
+            come.
         AnotherWriter: The live job runs.
     """
     with sole_writer(settings, "expire") as spark:
         job = LiveJob(spark, settings)
+        job.insist_on_batches()
         if job.prepare():
             raise LakeMismatch("A batch was cut off between tables. `pts stream --drain` completes it; then try again.")
         if not command.dry_run:
             job.catch_up()
-        if job.last is None:
-            raise NotFound(f"There is no batch in {settings.lake_root} yet.")
+        assert job.last is not None
         return expire(job.last, job.lake, Ledger(spark, job.lake), dry_run=command.dry_run)
 
 
-def expire(last: LedgerRow, lake: Lake, ledger: Ledger, *, dry_run: bool = False) -> list[Expired]:
+def expire(
+    last: LedgerRow, lake: Lake, ledger: Ledger, *, dry_run: bool = False, now: datetime | None = None
+) -> list[Expired]:
     """The same on a lake that is held, and whose tables all stand at the ledger's last row."""
-    newest = _newest_scan(lake)
+    newest, now = _newest_scan(lake), now or datetime.now(UTC)
     if newest is None:
         raise NotFound(f"There is no scan in {lake.root} yet.")
+    if newest > now + FUTURE_TOLERANCE:
+        raise LakeMismatch(
+            f"The newest scan is of {newest:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M}: a producer's clock is "
+            "ahead. Counted from there, almost everything would be let go, so nothing is."
+        )
     found = [(flow, _expired(flow, newest, lake)) for flow in FLOWS if flow.into.expiry]
     if not dry_run and any(each.row_count for _, each in found):
         _let_go(found, last, lake, ledger)

@@ -1,68 +1,95 @@
 """The tables hold what the ledger says, or the start is refused."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake, way_out
+from pipelines.io.lake import Lake, is_gold, way_out
 from pipelines.io.ledger import LedgerRow
 from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
 
+MAINTENANCE = re.compile(r"(rebuild|catch-up|expire)-")
+"""How the transactions of commands begin that write without reading the log."""
 
-def prepare(lake: Lake, last: LedgerRow | None, checkpoint_id: str | None, rebuilds: frozenset[str]) -> bool:
+
+@dataclass(frozen=True)
+class State:
+    """How a table stands to the ledger.
+
+    Attributes:
+        table: The table.
+        is_ahead: The batch that was cut off has written it.
+        is_half_done: A maintenance command has written it, and was cut off.
+        damage: What is wrong with it, for a person; None when nothing is.
+    """
+
+    table: Table
+    is_ahead: bool = False
+    is_half_done: bool = False
+    damage: str | None = None
+
+
+def prepare(
+    lake: Lake, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None, rebuilds: frozenset[str]
+) -> list[State]:
     """Creates the tables that are not there yet, and checks the others against their records and the ledger.
 
     Args:
         lake: The tables. It takes note of their versions: what follows must be its own.
         last: The ledger's newest row.
         checkpoint_id: Identity of the checkpoint that plans the batches.
+        cut_off: Number of the batch that the checkpoint has planned and the ledger does not have; None without one.
         rebuilds: Tables whose rows are not looked at, because they are about to be made anew.
-
-    Returns:
-        Whether the batch after the ledger's last has written some tables already, and was then cut off.
 
     Raises:
         LakeMismatch: A table is not as its record says; or it is gone, went back, lacks files, or has rows that another
-            program, a maintenance command that was cut off, or a batch unknown to the ledger wrote.
+            program or a batch unknown to the checkpoint wrote. All such tables are named.
     """
 
-    def is_ahead(table: Table) -> bool:
-        found = table.name not in rebuilds and _is_ahead(lake, table, last, checkpoint_id)
-        lake.ensure(table)
+    def examined(table: Table) -> State:
+        found = State(table) if table.name in rebuilds else _state(lake, table, last, checkpoint_id, cut_off)
+        if not found.damage:
+            lake.ensure(table)
         return found
 
     with ThreadPoolExecutor() as pool:  # each waits for a job of Delta's more than it works
-        return any(list(pool.map(is_ahead, (table for table in TABLES if table != OPS_BATCHES))))
+        states = list(pool.map(examined, (table for table in TABLES if table != OPS_BATCHES)))
+    if damaged := [state for state in states if state.damage]:
+        sentences = ". ".join(f"Table {state.table.name} {state.damage}" for state in damaged)
+        raise LakeMismatch(f"{sentences}. {way_out(*(state.table for state in damaged))}")
+    return states
 
 
-def _is_ahead(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str | None) -> bool:
+def _state(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None) -> State:
     expected = last.tables[table.name].version if last and table.name in last.tables else 0
     ledger_says = (
         f"after batch {last.batch_id} the ledger has it at version {expected}" if last else "the ledger is empty"
     )
-    next_number = last.checkpoint_batch_id + 1 if last else 0
     if not lake.exists(table):
-        if not expected:
-            return False
-        raise LakeMismatch(f"Table {table.name} is gone, but {ledger_says}. {way_out(table)}")
-    if (version := lake.log(table).newest_version()) < expected:
-        raise LakeMismatch(f"Table {table.name} is at version {version}, but {ledger_says}. {way_out(table)}")
-    changes = list(lake.log(table).changes(after=expected))
+        return State(table, damage=f"is gone, but {ledger_says}" if expected else None)
+    log = lake.log(table)
+    if (version := log.newest_version()) < expected:
+        return State(table, damage=f"is at version {version}, but {ledger_says}")
+    changes = list(log.changes(after=expected))
+    by_maintenance = [
+        change for change in changes if change.transaction and MAINTENANCE.match(change.transaction.writer)
+    ]
     for change in changes:
-        if table == OPS_EXPIRED_REPORTS and change.transaction and change.transaction.writer.startswith("expire-"):
-            continue  # It counts only for packages that gold.remaining_stops does not have.
+        if change in by_maintenance and (is_gold(table) or table == OPS_EXPIRED_REPORTS):
+            continue  # what it left half done can be made anew; the archive counts only where the report is gone
         if change.transaction is None or change.transaction.writer != checkpoint_id:
-            raise LakeMismatch(
-                f"Table {table.name} was changed: {change.description}, but {ledger_says}. {way_out(table)}"
-            )
-        if change.transaction.version != next_number:
+            return State(table, damage=f"was changed: {change.description}, but {ledger_says}")
+        if change.transaction.version != cut_off:
             raise LakeMismatch(
                 f"Table {table.name} was written by batch {change.transaction.version} of checkpoint {checkpoint_id}, "
-                f"but the next batch after the ledger is {next_number}: they were restored from different times. "
-                "Restore both from the same, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
+                f"but the batch after the ledger that the checkpoint has planned is {cut_off}: they were restored from "
+                "different times. Restore both from the same, or rebuild the lake from the log (docs/runbook.md, "
+                "'A lost checkpoint')."
             )
     if missing := lake.missing_files(table):
-        raise LakeMismatch(
-            f"Table {table.name} lacks {len(missing)} of its data files, for example {missing[0]}. {way_out(table)}"
-        )
+        return State(table, damage=f"lacks {len(missing)} of its data files, for example {missing[0]}")
     lake.versions[table.name] = version
-    return table != OPS_EXPIRED_REPORTS and bool(changes)
+    return State(
+        table, is_ahead=len(changes) > len(by_maintenance), is_half_done=is_gold(table) and bool(by_maintenance)
+    )

@@ -113,9 +113,13 @@ class MicroBatch:
         return Counts(read, accepted, read - accepted - quarantined, quarantined)
 
     def _write(self, flow: Flow) -> Change:
+        self._lake.version(flow.into)  # refuses what others changed before anything is made from it
         rows = flow.by(*(self._frame(flow, read) for read in flow.reads))
         transaction = self._batch.transaction(flow.name)
         if flow.into.name in self._batch.rebuilds:
+            if flow.publishes and any(part.size for part in self._batch.ranges):
+                # Which of them this batch changed is not known any more.
+                self._log.send(flow.publishes.by(rows), flow.publishes.topic.name)
             # Under an identity of its own: a batch that was cut off may have written the old table already.
             return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
         if flow.write == "append":

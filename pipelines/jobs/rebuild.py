@@ -3,7 +3,7 @@
 import threading
 
 from pipelines.commands import Rebuild, Stream
-from pipelines.errors import InvalidInput, NotFound
+from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS
 from pipelines.jobs.sole_writer import sole_writer
 from pipelines.jobs.stream import LiveJob
@@ -12,7 +12,9 @@ from pipelines.settings import Settings
 
 
 def run(command: Rebuild, settings: Settings) -> None:
-    """Replaces each table's rows in one commit; what they have let go (`pts expire`) is in them again.
+    """Replaces each table's rows in one commit, and those of tables that are made from it.
+
+    What `pts expire` has let go is in them again.
 
     If the live job was cut off within a batch, that batch is completed first, and with it all that the log holds.
 
@@ -27,8 +29,7 @@ def run(command: Rebuild, settings: Settings) -> None:
         raise InvalidInput(f"{', '.join(unknown)} cannot be made from silver. These can: {', '.join(gold)}.")
     with sole_writer(settings, "rebuild") as spark:
         job = LiveJob(spark, settings)
+        job.insist_on_batches()
         if job.prepare(command.tables):
             check_topics(settings)
             job.run(Stream(drain=True), threading.Event(), command.tables)
-        if job.last is None:
-            raise NotFound(f"There is nothing in {settings.lake_root} yet.")

@@ -15,8 +15,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
-from pipelines.errors import Interrupted
-from pipelines.graph import FLOWS
+from pipelines.errors import Interrupted, NotFound
+from pipelines.graph import FLOWS, with_dependents
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
@@ -88,26 +88,39 @@ class LiveJob:
         self._standing = Standing()
         self._rebuilds: frozenset[str] = frozenset()
 
+    def insist_on_batches(self) -> None:
+        """Raises `NotFound` when nothing was ever written here; creates nothing."""
+        if not self.lake.exists(OPS_BATCHES) or Ledger(self._spark, self.lake).last() is None:
+            raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
+
     def prepare(self, rebuilds: Iterable[str] = ()) -> bool:
-        """Checks and creates the tables; makes anew those that are asked for, and those that the ledger does not know.
+        """Checks and creates the tables; makes anew those that are asked for, that the ledger does not know, or that a
+        maintenance command left half done.
 
         Returns:
             Whether a batch was cut off between tables. Then its repeat, by `run`, makes the tables anew.
 
         Raises `LakeMismatch` when ledger, checkpoint and tables contradict each other.
         """
-        ledger = Ledger(self._spark, self.lake)
         self.lake.ensure(OPS_BATCHES)
+        ledger = Ledger(self._spark, self.lake)
         self.last = ledger.last()
         check_agreement(self.last, self._checkpoint)
-        if self.last:
-            self._standing = Standing.after(self.last, ledger)
-            added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
-            self._rebuilds = frozenset((*rebuilds, *added))
-        was_cut_off = prepare(self.lake, self.last, self._checkpoint.query_id(), self._rebuilds)
+        self._standing = Standing.after(self.last, ledger)
+        wanted = with_dependents(rebuilds)
+        states = prepare(self.lake, self.last, self._checkpoint.query_id(), self._cut_off(), wanted)
+        half_done = (state.table.name for state in states if state.is_half_done)
+        added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
+        self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())))
+        was_cut_off = any(state.is_ahead for state in states)
         if self.last and self._rebuilds and not was_cut_off:
             self._run(maintenance_batch(self.last, "rebuild", self._rebuilds), self._spark, lambda _: True)
         return was_cut_off
+
+    def _cut_off(self) -> int | None:
+        """Number of the batch that was planned and is not in the ledger."""
+        planned, number = self._checkpoint.last_planned(), self.last.checkpoint_batch_id if self.last else -1
+        return planned if planned is not None and planned > number else None
 
     def catch_up(self) -> None:
         """Brings the tables that follow at their own pace to the end of the ledger. No batch may have been cut off."""

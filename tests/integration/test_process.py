@@ -104,9 +104,9 @@ def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_me
         wait_for(log, '"batch_id": 0')
         second = pts(["stream"], environment)
         assert second.returncode == 9
-        assert f"Process {job.pid} already runs the live job" in second.stderr
+        assert f"Process {job.pid} already writes the lake" in second.stderr
         job.send_signal(signal.SIGTERM)
-        assert job.wait(timeout=30) == 0
+        assert job.wait(timeout=90) == 0
     lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
     ledger = LakeReader(str(base.home / "ended")).query("SELECT max(batch_id) AS last FROM ops.batches").to_pylist()
     assert ledger == [{"last": lines[-1]["batch_id"]}]

@@ -12,7 +12,7 @@ from pipelines.io.live_lock import live_lock
 def test_second_job_on_a_lake_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
     with (
         live_lock(str(tmp_path / "lake")),
-        pytest.raises(AnotherWriter, match=f"Process {os.getpid()} already runs the live job"),
+        pytest.raises(AnotherWriter, match=f"Process {os.getpid()} already writes the lake"),
         live_lock(str(tmp_path / "lake")),
     ):
         pass

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import NotFound
+from pipelines.errors import LakeMismatch, NotFound
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.jobs.expire import expire
@@ -17,6 +18,7 @@ from tests.oracle.makers import at, route, scan
 from tests.oracle.records import LogRecord
 
 OLD, IN_90_DAYS, IN_91_DAYS, IN_457_DAYS = "2026-03-01", "2026-05-30", "2026-05-31", "2027-06-01"
+NOW = datetime(2027, 6, 2, tzinfo=UTC)
 DAY = 24 * 3600 * 1_000_000
 
 
@@ -46,7 +48,7 @@ def last(lake: Lake, spark: SparkSession) -> LedgerRow:
 
 def let_go(lake: Lake, spark: SparkSession, *, dry_run: bool = False) -> dict[str, int]:
     """Rows by table, where there are any."""
-    found = expire(last(lake, spark), lake, Ledger(spark, lake), dry_run=dry_run)
+    found = expire(last(lake, spark), lake, Ledger(spark, lake), dry_run=dry_run, now=NOW)
     return {each.table: each.row_count for each in found if each.row_count}
 
 
@@ -107,6 +109,8 @@ def test_what_is_let_go_and_comes_back_is_as_if_the_log_were_read_anew(spark: Sp
     assert tables(lake) == kept(RECORDS[: -len(AT_457_DAYS + TOLD_LATE)], at("11:00", IN_91_DAYS))
 
     take_in(lake, spark, AT_457_DAYS)
+    with pytest.raises(LakeMismatch, match="newest scan is of 2027-06-01 10:00 UTC, and it is 2027-05-30 00:00"):
+        expire(last(lake, spark), lake, Ledger(spark, lake), now=NOW - timedelta(days=3))
     gone = let_go(lake, spark)
     assert gone == {
         "gold.remaining_stops": 2,

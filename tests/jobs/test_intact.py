@@ -5,17 +5,23 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from delta import DeltaTable
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, TableState
+from pipelines.io.table_log import Transaction
+from pipelines.jobs.batch import Standing
 from pipelines.jobs.intact import prepare
+from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
-from tests.batches import Crashed, CrashingLake, batches, new_lake, run
+from tests.batches import WIRE_FORMATS, Crashed, CrashingLake, batches, new_lake, run
+from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan
 
 RECORDS = (scan(1, "10:00", offset=0), route(1, 12, offset=0), scan(1, "10:30", stop=4, offset=1), scan(2, offset=2))
@@ -37,9 +43,19 @@ def copied(whole: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(whole, tmp_path / "lake"))
 
 
-def start(spark: SparkSession, root: Path, rebuilds: tuple[str, ...] = (), checkpoint: str | None = CHECKPOINT) -> bool:
+def start(
+    spark: SparkSession, root: Path, rebuilds: tuple[str, ...] = (), cut_off: int | None = None
+) -> tuple[set[str], set[str]]:
+    """Names of the tables that are ahead of the ledger, and of those that are half done."""
     lake = Lake(spark, str(root))
-    return prepare(lake, Ledger(spark, lake).last(), checkpoint, frozenset(rebuilds))
+    states = prepare(lake, Ledger(spark, lake).last(), CHECKPOINT, cut_off, frozenset(rebuilds))
+    return (
+        {state.table.name for state in states if state.is_ahead},
+        {state.table.name for state in states if state.is_half_done},
+    )
+
+
+NOTHING: tuple[set[str], set[str]] = (set(), set())
 
 
 def delete_rows(spark: SparkSession, root: Path) -> None:
@@ -64,7 +80,7 @@ def define_otherwise(spark: SparkSession, root: Path) -> None:
 
 
 def test_a_lake_that_is_whole_may_start(spark: SparkSession, whole: Path) -> None:
-    assert start(spark, whole) is False
+    assert start(spark, whole) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -87,26 +103,57 @@ def test_a_gold_table_changed_by_hand_is_refused_with_the_way_out(
     with pytest.raises(LakeMismatch, match=f"gold.stop_activity {says}") as refusal:
         start(spark, copied)
     assert "`pts rebuild gold.stop_activity`" in str(refusal.value)
-    assert start(spark, copied, rebuilds=("gold.stop_activity",)) is False
+    assert start(spark, copied, rebuilds=("gold.stop_activity",)) == NOTHING
+
+
+def test_all_damaged_tables_are_named_with_one_command_for_them(spark: SparkSession, copied: Path) -> None:
+    for name in ("stop_activity", "carrier_throughput"):
+        shutil.rmtree(copied / "gold" / name)
+    with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.stop_activity gold.carrier_throughput` makes them anew"):
+        start(spark, copied)
+
+
+def test_what_maintenance_left_half_done_is_to_be_made_anew(spark: SparkSession, copied: Path) -> None:
+    lake, transaction = Lake(spark, str(copied)), Transaction("rebuild-0a1b/stop_activity", 0)
+    lake.replace(lake.read(GOLD_STOP_ACTIVITY).limit(1), GOLD_STOP_ACTIVITY, transaction)
+    lake.delete(F.lit(True), GOLD_REMAINING_STOPS, Transaction("expire-0a1b/remaining_stops", 0))
+    assert start(spark, copied) == (set(), {"gold.stop_activity", "gold.remaining_stops"})
 
 
 def test_compaction_by_hand_changes_no_row_and_is_no_reason_to_refuse(spark: SparkSession, copied: Path) -> None:
     DeltaTable.forPath(spark, str(copied / "gold" / "remaining_stops")).optimize().executeCompaction()
-    assert start(spark, copied) is False
+    assert start(spark, copied) == NOTHING
 
 
 def test_a_table_changed_while_the_job_runs_stops_its_next_write(spark: SparkSession, copied: Path) -> None:
     lake = Lake(spark, str(copied))
-    prepare(lake, Ledger(spark, lake).last(), CHECKPOINT, frozenset())
+    prepare(lake, Ledger(spark, lake).last(), CHECKPOINT, None, frozenset())
     delete_rows(spark, copied)
     with pytest.raises(LakeMismatch, match=r"gold.stop_activity was changed while the job ran: version 2 \(DELETE"):
         run(lake, spark, RECORDS, [SECOND])
 
 
+def test_no_report_is_sent_from_a_table_that_was_changed(spark: SparkSession, copied: Path) -> None:
+    lake = Lake(spark, str(copied))
+    ledger = Ledger(spark, lake)
+    last = ledger.last()
+    prepare(lake, last, CHECKPOINT, None, frozenset())
+    DeltaTable.forPath(spark, str(copied / "gold" / "remaining_stops")).delete("tracking_number = 1")
+    log: Any = MemoryLog(spark, RECORDS)
+    with pytest.raises(LakeMismatch, match=r"gold.remaining_stops was changed while the job ran"):
+        MicroBatch(SECOND, Standing.after(last, ledger), lake, log, WIRE_FORMATS).run(ledger)
+    assert log.sent == []
+
+
 def test_what_a_batch_wrote_before_it_was_cut_off_is_no_damage(spark: SparkSession, copied: Path) -> None:
     with pytest.raises(Crashed):
         run(CrashingLake(spark, str(copied), writes=3), spark, RECORDS, [SECOND])
-    assert start(spark, copied) is True
+    assert start(spark, copied, cut_off=1) == (
+        {"bronze.ship_events", "silver.ship_events", "gold.remaining_stops"},
+        set(),
+    )
+    with pytest.raises(LakeMismatch, match=r"written by batch 1 of checkpoint checkpoint, .* has planned is None"):
+        start(spark, copied)
 
 
 def test_tables_from_another_time_than_ledger_and_checkpoint_are_refused_with_both_numbers(
@@ -117,29 +164,28 @@ def test_tables_from_another_time_than_ledger_and_checkpoint_are_refused_with_bo
     last = Ledger(spark, lake).last()
     assert last is not None
     older = replace(last, checkpoint_batch_id=-2, tables={name: TableState(0, 0) for name in last.tables})
-    with pytest.raises(
-        LakeMismatch, match=r"written by batch 0 of checkpoint .* the next batch after the ledger is -1"
-    ):
-        prepare(lake, older, CHECKPOINT, frozenset())
+    with pytest.raises(LakeMismatch, match=r"written by batch 0 of checkpoint .* has planned is None"):
+        prepare(lake, older, CHECKPOINT, None, frozenset())
 
 
 def test_tables_without_a_ledger_are_refused(spark: SparkSession, copied: Path) -> None:
     shutil.rmtree(copied / "ops" / "batches")
     lake = Lake(spark, str(copied))
     with pytest.raises(LakeMismatch, match=r"was changed: version 1 .* but the ledger is empty"):
-        prepare(lake, None, "a new checkpoint", frozenset())
+        prepare(lake, None, "a new checkpoint", None, frozenset())
 
 
 def test_first_batch_that_was_cut_off_is_no_damage(spark: SparkSession, tmp_path: Path) -> None:
     new_lake(spark, str(tmp_path))
     with pytest.raises(Crashed):
         run(CrashingLake(spark, str(tmp_path), writes=2), spark, RECORDS, [FIRST])
-    assert prepare(Lake(spark, str(tmp_path)), None, CHECKPOINT, frozenset()) is True
+    states = prepare(Lake(spark, str(tmp_path)), None, CHECKPOINT, 0, frozenset())
+    assert {state.table.name for state in states if state.is_ahead} == {"bronze.ship_events", "bronze.ship_routes"}
 
 
 def test_missing_tables_are_created_from_their_records(spark: SparkSession, tmp_path: Path) -> None:
     lake = Lake(spark, str(tmp_path))
-    assert prepare(lake, None, None, frozenset()) is False
+    prepare(lake, None, None, None, frozenset())
     assert lake.read(GOLD_REMAINING_STOPS).columns == GOLD_REMAINING_STOPS.column_names
     log = tmp_path / "gold" / "remaining_stops" / "_delta_log" / f"{0:020d}.json"
     assert "CREATE TABLE" in json.dumps([json.loads(line) for line in log.read_text().splitlines()])

@@ -1,6 +1,7 @@
 """A gold table that was damaged is made anew from silver, and the job goes on as if nothing had been."""
 
 import shutil
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,12 +9,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import Rebuild
-from pipelines.errors import InvalidInput
+from pipelines.errors import InvalidInput, NotFound
+from pipelines.graph import with_dependents
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.jobs import rebuild
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.intact import prepare
+from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables
 from tests.cases import packed
@@ -40,7 +43,7 @@ def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: Sp
     last = Ledger(spark, lake).last()
     assert last is not None
     assert {state.position for state in last.tables.values()} == {0, 2}
-    prepare(lake, last, last.checkpoint_id, GOLD)
+    prepare(lake, last, last.checkpoint_id, None, GOLD)
     (row,), log = run(lake, spark, PACK.records, [maintenance_batch(last, "rebuild", GOLD)])
     read = [record for batch in PACK.batches[:3] for record in batch]
     assert tables(lake) == expected_rows(read)
@@ -48,9 +51,28 @@ def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: Sp
     assert {state.position for state in row.tables.values()} == {row.batch_id}
     assert (row.end_offsets, sum(part.size for part in row.ranges)) == (last.end_offsets, 0)
     lake = Lake(spark, str(root))
-    assert prepare(lake, row, row.checkpoint_id, frozenset()) is False, "the next start finds all as it should be"
+    states = prepare(lake, row, row.checkpoint_id, None, frozenset())
+    assert not any(state.is_ahead or state.is_half_done for state in states), "the next start finds all as it should be"
     run(lake, spark, PACK.records, BATCHES[3:])
     assert tables(lake) == expected_rows(PACK.records)
+
+
+def test_rebuild_within_a_batch_that_was_cut_off_sends_its_reports(spark: SparkSession, tmp_path: Path) -> None:
+    lake = new_lake(spark, str(tmp_path))
+    _, log = run(lake, spark, PACK.records, [replace(BATCHES[0], rebuilds=frozenset({"gold.remaining_stops"}))])
+    reports = expected_rows(PACK.batches[0])["gold.remaining_stops"]
+    assert sorted(key for key, _ in log.sent) == sorted(str(row["tracking_number"]) for row in reports)
+
+
+def test_tables_made_from_a_rebuilt_one_are_rebuilt_with_it() -> None:
+    assert with_dependents(["gold.stop_activity"]) == {"gold.stop_activity", "gold.busiest_stops"}
+    assert with_dependents(["gold.busiest_stops"]) == {"gold.busiest_stops"}
+
+
+def test_a_lake_without_a_batch_has_nothing_to_rebuild_and_is_not_created(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no batch"):
+        LiveJob(spark, Settings(home=tmp_path)).insist_on_batches()
+    assert not (tmp_path / "lake").exists()
 
 
 def test_only_tables_that_follow_from_silver_can_be_rebuilt(tmp_path: Path) -> None:
