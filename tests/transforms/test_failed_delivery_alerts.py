@@ -30,7 +30,9 @@ CASES = {
     "fourth": Case(new=("10:50",), before=("10:00", "10:20", "10:40")),
     "an hour ago": Case(new=("11:00",), before=("10:00", "10:30")),
     "a microsecond less": Case(new=("11:00",), before=("10:00:00.000001", "10:30")),
+    "an hour ago, told between": Case(new=("10:30",), before=("10:00", "10:45", "11:00")),
     "same moment": Case(new=("10:00", "10:00", "10:00")),
+    "four at one moment": Case(new=("10:00", "10:00", "10:00", "10:00")),
     "same moment, told later": Case(new=("10:00",), before=("10:00", "10:00", "10:30")),
     "late": Case(
         new=("10:00",), before=("09:40", "09:50", "09:59", "10:10", "10:20", "10:59:59.999999", "11:00", "11:01")
@@ -87,10 +89,12 @@ def test_fourth_failure_is_an_alert_of_its_own_and_leaves_the_third_alone(alerts
 def test_failure_exactly_an_hour_ago_counts_no_more(alerts: Alerts) -> None:
     assert alerts["an hour ago"] == {}
     assert alerts["a microsecond less"] == {at("11:00"): (3, at("10:00:00.000001"))}
+    assert alerts["an hour ago, told between"] == {at("10:45"): (3, at("10:00")), at("11:00"): (3, at("10:30"))}
 
 
 def test_failures_at_one_moment_make_one_alert_that_counts_them_all(alerts: Alerts) -> None:
     assert alerts["same moment"] == {at("10:00"): (3, at("10:00"))}
+    assert alerts["four at one moment"] == {at("10:00"): (4, at("10:00"))}
     assert alerts["same moment, told later"] == {at("10:00"): (3, at("10:00")), at("10:30"): (4, at("10:00"))}
 
 
