@@ -1,19 +1,20 @@
 """The whole pipeline on one screen: what flows from where into which table.
 
-    ship-events ─► bronze.ship_events ─┬► silver.ship_events ──┬► gold.remaining_stops ─► package-reports
-                                       └► silver.quarantine    │
-    ship-routes ─► bronze.ship_routes ─┬► silver.ship_routes ──┘
-                                       └► silver.quarantine
+    ship-events ─┬► silver.ship_events ──┬► gold.remaining_stops ─► package-reports
+    ship-routes ─┬► silver.ship_routes ──┘
+                 ┊
+                 └┄► bronze.ship_events, bronze.ship_routes ┄► silver.quarantine
 
-    silver.ship_events ─┬► gold.stop_activity ─► gold.busiest_stops          ops.batches: one row when all of it stands
-                        ├► gold.carrier_throughput
-                        └► gold.failed_delivery_alerts
+    silver.ship_events ┬┄► gold.stop_activity ┄► gold.busiest_stops          ops.batches: one row when all of it stands
+                       ├┄► gold.carrier_throughput
+                       └┄► gold.failed_delivery_alerts
 
 A micro-batch runs the flows from top to bottom. Live and replay run these same flows; only the range of the log and
 the lake differ.
 
-There are two paces. What people watch moves with every batch. The tables over windows take several batches at once:
-their flows have `every`, and where each table stands is its position in the ledger.
+There are two paces. What people watch (─) moves with every batch. The rest (┄) follows: every `FOLLOW_EVERY`, all of it
+is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next batches, so that none of them gets long.
+Where each table stands is its position in the ledger.
 """
 
 from collections.abc import Callable, Iterable
@@ -53,7 +54,7 @@ from pipelines.transforms.stop_activity import stop_activity
 
 @dataclass(frozen=True)
 class Log:
-    """The batch's records of a topic, as they stand on the log."""
+    """The records of a topic that the flow's table does not hold yet, as they stand on the log."""
 
     topic: Topic
 
@@ -65,10 +66,18 @@ class StartedAt:
 
 @dataclass(frozen=True)
 class Judged:
-    """The batch's records of a topic, read back from its bronze table, with a verdict on each."""
+    """The batch's records of a topic, with a verdict on each."""
+
+    topic: Topic
+
+
+@dataclass(frozen=True)
+class NotAccepted:
+    """New records of a bronze table that are not in silver, with a verdict on each: rejected ones and duplicates."""
 
     topic: Topic
     bronze: Table
+    silver: Table
 
 
 @dataclass(frozen=True)
@@ -81,7 +90,7 @@ class New:
 
 @dataclass(frozen=True)
 class Comparable:
-    """Earlier batches' rows that a scan of this batch could equal: those whose `occurred_at` the rules allow it too."""
+    """Earlier batches' rows that a scan of this batch could equal: those of the same hours."""
 
     table: Table
 
@@ -102,7 +111,7 @@ class Around:
     margin: timedelta
 
 
-Read = Log | StartedAt | Judged | New | Comparable | Current | Around
+Read = Log | StartedAt | Judged | NotAccepted | New | Comparable | Current | Around
 
 
 @dataclass(frozen=True)
@@ -124,8 +133,7 @@ class Flow:
         reads: What the function is given.
         write: `append` adds the rows; `merge` replaces the rows of the table that have the same key; `add` adds the
             table's measures to those of the row with the same key.
-        every: How often the table moves while the log is never quiet. 0: with every batch.
-        counts: What the number of rows means in the ledger, for the topic of the first read.
+        turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
         publishes: Messages about the changed rows.
     """
 
@@ -134,8 +142,7 @@ class Flow:
     by: Callable[..., DataFrame]
     reads: tuple[Read, ...]
     write: Literal["append", "merge", "add"] = "append"
-    every: timedelta = timedelta(0)
-    counts: Literal["read", "accepted", "quarantined"] | None = None
+    turn: str | None = None
     publishes: Publication | None = None
 
     @property
@@ -149,21 +156,14 @@ class Flow:
         return next((read.expired for read in self.reads if isinstance(read, Current) and read.expired), None)
 
 
-EVENTS, ROUTES = Judged(SHIP_EVENTS, BRONZE_SHIP_EVENTS), Judged(SHIP_ROUTES, BRONZE_SHIP_ROUTES)
 NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_ROUTES, SHIP_ROUTES)
 
-WINDOWS = timedelta(seconds=30)
-"""The pace of the tables over windows. Each fold costs about the same for few scans as for many."""
+FOLLOW_EVERY = timedelta(seconds=30)
+"""The pace of the tables that take turns. Each write costs about the same for few rows as for many."""
 
 FLOWS = (
-    Flow("archive_events", BRONZE_SHIP_EVENTS, archived, (Log(SHIP_EVENTS), StartedAt()), counts="read"),
-    Flow("archive_routes", BRONZE_SHIP_ROUTES, archived, (Log(SHIP_ROUTES), StartedAt()), counts="read"),
-    Flow(
-        "accept_events", SILVER_SHIP_EVENTS, distinct_scans, (EVENTS, Comparable(SILVER_SHIP_EVENTS)), counts="accepted"
-    ),
-    Flow("accept_routes", SILVER_SHIP_ROUTES, route_versions, (ROUTES,), counts="accepted"),
-    Flow("quarantine_events", SILVER_QUARANTINE, rejected_events, (EVENTS,), counts="quarantined"),
-    Flow("quarantine_routes", SILVER_QUARANTINE, rejected_routes, (ROUTES,), counts="quarantined"),
+    Flow("accept_events", SILVER_SHIP_EVENTS, distinct_scans, (Judged(SHIP_EVENTS), Comparable(SILVER_SHIP_EVENTS))),
+    Flow("accept_routes", SILVER_SHIP_ROUTES, route_versions, (Judged(SHIP_ROUTES),)),
     Flow(
         "remaining_stops",
         GOLD_REMAINING_STOPS,
@@ -172,25 +172,48 @@ FLOWS = (
         write="merge",
         publishes=Publication(PACKAGE_REPORTS, package_reports),
     ),
-    Flow("stop_activity", GOLD_STOP_ACTIVITY, stop_activity, (NEW_SCANS,), write="add", every=WINDOWS),
+    Flow("archive_events", BRONZE_SHIP_EVENTS, archived, (Log(SHIP_EVENTS), StartedAt()), turn="archives"),
+    Flow("archive_routes", BRONZE_SHIP_ROUTES, archived, (Log(SHIP_ROUTES), StartedAt()), turn="archives"),
+    Flow(
+        "quarantine_events",
+        SILVER_QUARANTINE,
+        rejected_events,
+        (NotAccepted(SHIP_EVENTS, BRONZE_SHIP_EVENTS, SILVER_SHIP_EVENTS),),
+        turn="archives",
+    ),
+    Flow(
+        "quarantine_routes",
+        SILVER_QUARANTINE,
+        rejected_routes,
+        (NotAccepted(SHIP_ROUTES, BRONZE_SHIP_ROUTES, SILVER_SHIP_ROUTES),),
+        turn="archives",
+    ),
+    Flow("stop_activity", GOLD_STOP_ACTIVITY, stop_activity, (NEW_SCANS,), write="add", turn="stops"),
     Flow(
         "busiest_stops",
         GOLD_BUSIEST_STOPS,
         busiest_stops,
         (NEW_SCANS, Current(GOLD_STOP_ACTIVITY)),
         write="merge",
-        every=WINDOWS,
+        turn="stops",
     ),
-    Flow("carrier_throughput", GOLD_CARRIER_THROUGHPUT, carrier_throughput, (NEW_SCANS,), write="add", every=WINDOWS),
+    Flow("carrier_throughput", GOLD_CARRIER_THROUGHPUT, carrier_throughput, (NEW_SCANS,), write="add", turn="carriers"),
     Flow(
         "failed_delivery_alerts",
         GOLD_FAILED_DELIVERY_ALERTS,
         failed_delivery_alerts,
         (NEW_SCANS, Around(NEW_SCANS, ALERT_WINDOW)),
         write="merge",
-        every=WINDOWS,
+        turn="alerts",
     ),
 )
+
+TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
+"""The turns, in order."""
+
+
+def flows_into(table: Table) -> tuple[Flow, ...]:
+    return tuple(flow for flow in FLOWS if flow.into == table)
 
 
 def with_dependents(names: Iterable[str]) -> frozenset[str]:

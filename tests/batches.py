@@ -1,16 +1,20 @@
 """Cutting a list of records into micro-batches, and running them without a broker."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.io.kafka_log import OffsetRange
+from pipelines.graph import TURNS
+from pipelines.io.kafka_log import OffsetRange, Offsets, ends, offsets_json
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.table_log import Change, Transaction
-from pipelines.jobs.batch import Batch, Standing
+from pipelines.jobs.batch import Batch, Following, Standing
 from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.tables import TABLES, Table
 from tests.comparison import COMPARED, Rows
@@ -65,16 +69,19 @@ def run(
     spark: SparkSession,
     records: Sequence[LogRecord],
     todo: Iterable[Batch],
-    is_due: Callable[[int, timedelta], bool] = lambda number, every: True,
+    following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.reach),
 ) -> tuple[list[LedgerRow], MemoryLog]:
-    """Runs the batches on a lake, after those that its ledger has; `is_due(batch_id, every)` sets the pace."""
+    """Runs the batches on a lake, after those that its ledger has.
+
+    What follows moves with every batch, and as far, unless `following` says otherwise of a batch without a word on it.
+    """
     log: Any = MemoryLog(spark, records)
     ledger = Ledger(spark, lake)
     standing, rows = Standing.after(ledger.last(), ledger), []
     for batch in todo:
-        pace = lambda every, number=batch.batch_id: is_due(number, every)  # noqa: E731
-        rows.append(MicroBatch(batch, standing, lake, log, WIRE_FORMATS, pace).run(ledger))
-        standing = standing.then(rows[-1])
+        asked = batch if batch.following else replace(batch, following=following(batch))
+        rows.append(MicroBatch(asked, standing, lake, log, WIRE_FORMATS).run(ledger))
+        standing = standing.then(rows[-1], asked)
     return rows, log
 
 
@@ -91,3 +98,23 @@ def tables(lake: Lake) -> dict[str, Rows]:
     by_name = {table.name: table for table in TABLES}
     frames = {name: lake.read(by_name[name]) for name in COMPARED}
     return {name: in_order(plain_rows(frame.drop("detail"))) for name, frame in frames.items()}
+
+
+def write_checkpoint(root: Path, planned: Sequence[Batch], cut_off: bool = False) -> None:
+    """What Spark leaves of the batches; of the last only its plan, if it was cut off."""
+    texts = {
+        "metadata": json.dumps({"id": planned[0].checkpoint_id}),
+        "sources/0/0": offsets_json(starts(planned[0].ranges)),
+    }
+    for batch in planned:
+        texts[f"offsets/{batch.checkpoint_batch_id}"] = f"v1\n{{}}\n{offsets_json(ends(batch.ranges))}"
+        if batch is not planned[-1] or not cut_off:
+            texts[f"commits/{batch.checkpoint_batch_id}"] = "v1\n{}"
+    for name, text in texts.items():
+        path = root / "_checkpoints" / "live" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+def starts(ranges: Iterable[OffsetRange]) -> Offsets:
+    return ends(replace(part, end=part.start) for part in ranges)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
+from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, NotAccepted, Read, StartedAt
 from pipelines.tables import OPS_BATCHES, TABLES
 from pipelines.transforms.judge import judged
 from tests.frames import record_frame, table_frame
@@ -17,7 +17,7 @@ def empty(spark: SparkSession, read: Read) -> DataFrame | datetime:
     match read:
         case Log():
             return record_frame(spark, [])
-        case Judged(topic, _):
+        case Judged(topic) | NotAccepted(topic):
             return judged(record_frame(spark, []), topic, "csv")
         case StartedAt():
             return datetime(2026, 3, 1, tzinfo=UTC)
@@ -57,21 +57,23 @@ def test_a_flow_reads_only_what_flows_above_it_have_written() -> None:
         for read in flow.reads:
             if isinstance(read, New):
                 assert read.table.name in written
-            if isinstance(read, Judged):
-                assert read.bronze.name in written
+            if isinstance(read, NotAccepted):
+                assert written >= {read.bronze.name, read.silver.name}
         written.add(flow.into.name)
 
 
-def test_a_fold_moves_at_the_pace_of_the_folds_that_it_reads() -> None:
-    paces = {flow.into.name: flow.every for flow in FLOWS}
+def test_a_table_is_written_in_one_turn_and_in_that_of_the_tables_it_follows() -> None:
+    turns: dict[str, str | None] = {}
     for flow in FLOWS:
-        for read in flow.reads:
-            if isinstance(read, Current):
-                assert flow.every == paces[read.table.name], flow.name
+        followed = [read.table for read in flow.reads if isinstance(read, Current)]
+        followed += [read.bronze for read in flow.reads if isinstance(read, NotAccepted)]
+        for table in (flow.into, *followed):
+            assert turns.setdefault(table.name, flow.turn) == flow.turn, flow.name
 
 
 def test_what_the_ledger_counts_moves_with_every_batch() -> None:
-    assert [flow.name for flow in FLOWS if flow.every and not flow.is_fold] == []
+    assert {flow.name for flow in FLOWS if isinstance(flow.reads[0], Judged)} == {"accept_events", "accept_routes"}
+    assert not any(flow.turn for flow in FLOWS if isinstance(flow.reads[0], Judged))
 
 
 def test_measures_are_added_where_there_are_some() -> None:

@@ -13,14 +13,16 @@ from tests.mutations.check import ROOT, Unusable, checked
 from tests.mutations.page import mutations_page
 
 NOTICED = Mutation(
-    rule="Everything is due at the end of the log",
-    broken="nothing is",
-    path="pipelines/jobs/pace.py",
-    old=" or self._is_at_end(ranges)",
-    new="",
-    test="tests/jobs/test_pace.py::test_everything_is_due_at_the_end_of_the_log",
+    rule="Nobody has a turn where nobody waits",
+    broken="somebody has",
+    path="pipelines/jobs/cycle.py",
+    old="state.position < last.batch_id",
+    new="state.position <= last.batch_id",
+    test="tests/jobs/test_cycle.py::test_nobody_has_a_turn_where_nobody_waits",
 )
-UNNOTICED = replace(NOTICED, test="tests/jobs/test_pace.py::test_everything_is_due_in_the_first_batch")
+UNNOTICED = replace(
+    NOTICED, test="tests/jobs/test_cycle.py::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
+)
 
 
 def test_every_mutation_applies_to_exactly_one_place() -> None:

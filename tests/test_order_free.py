@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +12,10 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from pipelines.graph import TURNS
+from pipelines.jobs.batch import Batch, Following
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
-from tests.cases import BATCHES, Case, Pack, cases, packed
+from tests.cases import Case, Pack, cases, packed
 from tests.comparison import Rows, expected_rows
 from tests.oracle import expected_tables
 
@@ -41,20 +43,31 @@ def drawn(count: int) -> list[Case]:
 def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Differences:
     """What the tables hold and what they should, of each case and table where the two differ.
 
-    Every batch but the first is cut off after some write, and repeated; windows fold in some batches and in the last.
+    Every batch but the first is cut off after some write, and repeated; tables that follow do so in some batches, each
+    turn for itself and up to this batch or an earlier one, and all of them in the last.
     """
     pack = packed(all_cases)
     chance = random.Random(SEED)
     spark_lake = new_lake(spark, str(root))
-    due = {number: number == BATCHES - 1 or chance.random() < 0.5 for number in range(BATCHES)}
-    for batch in batches(*pack.batches):
-        is_due = lambda number, every: not every or due[number]  # noqa: E731
+    for batch in followed_at_random(batches(*pack.batches), chance):
         if batch.batch_id:
-            crashing = CrashingLake(spark, str(root), chance.randint(1, 8))
+            crashing = CrashingLake(spark, str(root), chance.randint(1, 11))
             with suppress(Crashed):  # a small batch may have fewer writes
-                run(crashing, spark, pack.records, [batch], is_due)
-        run(spark_lake, spark, pack.records, [batch], is_due)
+                run(crashing, spark, pack.records, [batch])
+        run(spark_lake, spark, pack.records, [batch])
     return differences(pack, expected_rows(pack.records), tables(spark_lake))
+
+
+def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterator[Batch]:
+    reached = dict.fromkeys(TURNS, 0)
+    for batch in plain:
+        turns, up_to = tuple(turn for turn in TURNS if chance.random() < 0.6), batch
+        if batch is plain[-1]:
+            turns = TURNS
+        elif turns:
+            up_to = plain[chance.randint(max(reached[turn] for turn in turns), batch.batch_id)]
+            reached |= dict.fromkeys(turns, up_to.batch_id)
+        yield replace(batch, following=Following(turns, up_to.reach))
 
 
 def differences(pack: Pack, expected: dict[str, Rows], found: dict[str, Rows]) -> Differences:

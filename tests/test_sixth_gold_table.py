@@ -1,6 +1,5 @@
 """A gold table more is a record, a transform and a line in the graph: the example of CONTRIBUTING."""
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,12 +8,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines import graph, tables
-from pipelines.graph import NEW_SCANS, WINDOWS, Flow
-from pipelines.io.kafka_log import offsets_json
+from pipelines.graph import NEW_SCANS, Flow
 from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Settings
 from pipelines.tables import Column, Table
-from tests.batches import batches, new_lake, run
+from tests.batches import batches, new_lake, run, write_checkpoint
 from tests.frames import plain_rows
 from tests.oracle.makers import scan
 
@@ -36,7 +34,7 @@ def carrier_scans(scans: DataFrame) -> DataFrame:
     return scans.groupBy("carrier_code").agg(F.count("*").alias("scan_count"))
 
 
-FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, carrier_scans, (NEW_SCANS,), write="add", every=WINDOWS)
+FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, carrier_scans, (NEW_SCANS,), write="add", turn="carriers")
 
 RECORDS = (
     scan(1, "10:00", carrier="UPS", offset=0),
@@ -47,22 +45,8 @@ RECORDS = (
 )
 FIRST, SECOND = batches(RECORDS[:3], RECORDS[3:])
 SILVER_FLOWS = tuple(flow for flow in graph.FLOWS if not flow.is_fold)
-USERS_OF_FLOWS = ("jobs.micro_batch", "jobs.stream")
+USERS_OF_FLOWS = ("graph", "jobs.micro_batch", "jobs.stream")
 USERS_OF_TABLES = ("jobs.micro_batch", "jobs.intact")
-
-
-def checkpoint(root: Path) -> None:
-    """What Spark leaves of the first batch."""
-    ends = offsets_json({part.topic: {part.partition: part.end} for part in FIRST.ranges})
-    for name, text in {
-        "metadata": json.dumps({"id": FIRST.checkpoint_id}),
-        "sources/0/0": offsets_json({"ship-events": {0: 0}}),
-        "offsets/0": f"v1\n{{}}\n{ends}",
-        "commits/0": "v1\n{}",
-    }.items():
-        path = root / "_checkpoints" / "live" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(
@@ -72,7 +56,7 @@ def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(
     for module in USERS_OF_FLOWS:
         monkeypatch.setattr(f"pipelines.{module}.FLOWS", SILVER_FLOWS)
     run(new_lake(spark, str(root)), spark, RECORDS, [FIRST])
-    checkpoint(root)
+    write_checkpoint(root, [FIRST])
 
     for module in USERS_OF_FLOWS:
         monkeypatch.setattr(f"pipelines.{module}.FLOWS", (*SILVER_FLOWS, FLOW))

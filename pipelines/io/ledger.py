@@ -73,6 +73,11 @@ class Ledger:
         rows = self._lake.read(OPS_BATCHES).orderBy(F.desc("batch_id")).limit(1).collect()
         return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
 
+    def row(self, batch_id: int) -> LedgerRow | None:
+        """The row of a batch; None when there is none."""
+        rows = self._lake.read(OPS_BATCHES).where(F.col("batch_id") == batch_id).collect()
+        return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
+
     def reached(self, row: LedgerRow) -> dict[str, Offsets]:
         """Where on the log each table stood after a batch: by table name, the offsets at the end of its position."""
         positions = {state.position for state in row.tables.values()}

@@ -10,8 +10,19 @@ from pipelines.io.reader import LakeReader
 from pipelines.tables import OPS_BATCHES
 
 LEDGER = OPS_BATCHES.name
-IS_COMPLETE = "len(list_filter(tables, lambda state: state.position <> batch_id)) = 0"
-"""Of a row of the ledger: all tables stand at the batch."""
+STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
+STOOD_AT = f"""(
+    SELECT position AS batch_id, table_name, min(batch_id) AS noted_in, arg_min(version, batch_id) AS version,
+        arg_min(expired_before, batch_id) AS expired_before
+    FROM {STATES} GROUP BY position, table_name
+)"""
+"""One row for each batch at which a table stood: its version, as the first ledger row that has it there says."""
+
+COMPLETE = f"""(
+    SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STOOD_AT} GROUP BY batch_id)
+    JOIN (SELECT batch_id, len(tables) AS table_count FROM {LEDGER}) USING (batch_id, table_count)
+)"""
+"""The batches at which every table of their time stood. Tables that follow may have come there later."""
 
 
 @dataclass(frozen=True)
@@ -45,8 +56,9 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     row = _first(reader, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
     if not row:
         raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(reader)}.")
-    tables = {state["table_name"]: state for state in row["tables"]}
-    _check_complete(reader, batch_id, {name: state["position"] for name, state in tables.items()})
+    found = reader.query(f"FROM {STOOD_AT} WHERE batch_id = ?", [batch_id]).to_pylist()
+    tables = {state["table_name"]: state for state in found}
+    _check_complete(reader, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
     _check_readable(reader, batch_id)
     return Snapshot(
         batch_id=batch_id,
@@ -76,17 +88,17 @@ def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
 
 
 def _newest_complete(reader: LakeReader) -> int:
-    found = _first(reader, f"SELECT batch_id FROM {LEDGER} WHERE {IS_COMPLETE} ORDER BY batch_id DESC LIMIT 1")
-    if not found:
+    found = _first(reader, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
+    if found["batch_id"] is None:
         raise NotFound(f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}.")
     return int(found["batch_id"])
 
 
-def _check_complete(reader: LakeReader, batch_id: int, positions: Mapping[str, int]) -> None:
+def _check_complete(reader: LakeReader, batch_id: int, missing: list[dict[str, Any]]) -> None:
+    """Refuses a batch at which some tables never stood; `missing` are their states after it."""
     behind: dict[int, list[str]] = {}
-    for name, position in positions.items():
-        if position != batch_id:
-            behind.setdefault(position, []).append(name)
+    for state in missing:
+        behind.setdefault(state["position"], []).append(state["table_name"])
     if not behind:
         return
     stood = "; ".join(
@@ -97,7 +109,7 @@ def _check_complete(reader: LakeReader, batch_id: int, positions: Mapping[str, i
         reader,
         f"""
         SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
-        FROM {LEDGER} WHERE {IS_COMPLETE}
+        FROM {COMPLETE}
         """,
         batch_id,
     )
@@ -113,7 +125,7 @@ def _check_readable(reader: LakeReader, batch_id: int) -> None:
     if not anew:
         return
     table, since = max(anew.items(), key=lambda item: item[1])
-    found = _first(reader, f"SELECT min(batch_id) AS first FROM {LEDGER} WHERE batch_id >= $1 AND {IS_COMPLETE}", since)
+    found = _first(reader, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
     first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
     raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")
 

@@ -5,9 +5,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
+from pipelines.graph import TURNS
+from pipelines.io.kafka_log import OffsetRange, Offsets, ends, ranges_between
 from pipelines.io.ledger import Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Transaction
+
+
+@dataclass(frozen=True)
+class Reach:
+    """A point of the log: the end of a batch."""
+
+    batch_id: int
+    offsets: Offsets
+
+    @classmethod
+    def of(cls, row: LedgerRow) -> "Reach":
+        return cls(row.batch_id, row.end_offsets)
+
+
+@dataclass(frozen=True)
+class Following:
+    """Which tables that follow have their turn, and up to where they are brought."""
+
+    turns: tuple[str, ...]
+    up_to: Reach
 
 
 @dataclass(frozen=True)
@@ -21,6 +42,7 @@ class Batch:
         ranges: What it reads of the log.
         started_at: When it began.
         writer: Begins the app id of its transactions. The checkpoint's identity, unless the batch is maintenance.
+        following: Whose turn it is of the tables that follow.
         rebuilds: Tables that it makes anew from silver.
     """
 
@@ -30,7 +52,13 @@ class Batch:
     ranges: tuple[OffsetRange, ...]
     started_at: datetime
     writer: str
+    following: Following | None = None
     rebuilds: frozenset[str] = frozenset()
+
+    @property
+    def reach(self) -> Reach:
+        """Where on the log it ends."""
+        return Reach(self.batch_id, ends(self.ranges))
 
     def size(self, topic: str) -> int:
         return sum(part.size for part in self.ranges if part.topic == topic)
@@ -39,16 +67,31 @@ class Batch:
         """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
         return Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)
 
+    def turn_transaction(self, flow: str) -> Transaction:
+        """The same for a table that has its turn: by how far it is brought, whichever batch brings it there."""
+        assert self.following is not None
+        return Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)
 
-def maintenance_batch(last: LedgerRow, command: str, rebuilds: frozenset[str] = frozenset()) -> Batch:
-    """A batch that reads nothing of the log: it brings every table up to where the ledger's last row ends."""
+
+def maintenance_batch(
+    last: LedgerRow,
+    command: str,
+    *,
+    following: Following | None = None,
+    rebuilds: frozenset[str] = frozenset(),
+) -> Batch:
+    """A batch that reads nothing of the log. It brings the tables that follow to where the ledger's last row ends, all
+    of them unless `following` says otherwise.
+    """
+    batch_id = last.batch_id + 1
     return Batch(
-        batch_id=last.batch_id + 1,
+        batch_id=batch_id,
         checkpoint_id=last.checkpoint_id,
         checkpoint_batch_id=last.checkpoint_batch_id,
         ranges=ranges_between(last.end_offsets, last.end_offsets),
         started_at=datetime.now(UTC),
         writer=f"{command}-{uuid.uuid4()}",
+        following=following or Following(TURNS, Reach(batch_id, last.end_offsets)),
         rebuilds=rebuilds,
     )
 
@@ -69,7 +112,10 @@ class Standing:
     def after(cls, row: LedgerRow | None, ledger: Ledger) -> "Standing":
         return cls(row.tables, ledger.reached(row)) if row else cls()
 
-    def then(self, row: LedgerRow) -> "Standing":
-        """After the next batch."""
-        moved = {name: row.end_offsets for name, state in row.tables.items() if state.position == row.batch_id}
+    def then(self, row: LedgerRow, batch: Batch) -> "Standing":
+        """After the next batch, which made the row."""
+        offsets = {batch.batch_id: batch.reach.offsets}
+        if batch.following:
+            offsets[batch.following.up_to.batch_id] = batch.following.up_to.offsets
+        moved = {name: offsets[state.position] for name, state in row.tables.items() if state.position in offsets}
         return Standing(row.tables, {**self.reached, **moved})

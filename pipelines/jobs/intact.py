@@ -5,11 +5,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
+from pipelines.graph import flows_into
 from pipelines.io.lake import Lake, is_gold, way_out
 from pipelines.io.ledger import LedgerRow
 from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
 
-MAINTENANCE = re.compile(r"(rebuild|catch-up|expire)-")
+MAINTENANCE = re.compile(r"(rebuild|expire)-")
 """How the transactions of commands begin that write without reading the log."""
 
 
@@ -20,12 +21,14 @@ class State:
     Attributes:
         table: The table.
         is_ahead: The batch that was cut off has written it.
+        is_ahead_to: It follows, and a turn that was cut off has brought it up to this batch; None otherwise.
         is_half_done: A maintenance command has written it, and was cut off.
         damage: What is wrong with it, for a person; None when nothing is.
     """
 
     table: Table
     is_ahead: bool = False
+    is_ahead_to: int | None = None
     is_half_done: bool = False
     damage: str | None = None
 
@@ -75,21 +78,27 @@ def _state(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str 
     by_maintenance = [
         change for change in changes if change.transaction and MAINTENANCE.match(change.transaction.writer)
     ]
+    turn_up_to = None
     for change in changes:
         if change in by_maintenance and (is_gold(table) or table == OPS_EXPIRED_REPORTS):
             continue  # what it left half done can be made anew; the archive counts only where the report is gone
         if change.transaction is None or change.transaction.writer != checkpoint_id:
             return State(table, damage=f"was changed: {change.description}, but {ledger_says}")
-        if change.transaction.version != cut_off:
+        number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table))
+        if follows and last and last.tables[table.name].position < number <= last.batch_id + 1:
+            turn_up_to = number
+        elif follows or number != cut_off:
             raise LakeMismatch(
-                f"Table {table.name} was written by batch {change.transaction.version} of checkpoint {checkpoint_id}, "
-                f"but the batch after the ledger that the checkpoint has planned is {cut_off}: they were restored from "
-                "different times. Restore both from the same, or rebuild the lake from the log (docs/runbook.md, "
-                "'A lost checkpoint')."
+                f"Table {table.name} was written by batch {number} of checkpoint {checkpoint_id}, but the batch after "
+                f"the ledger that the checkpoint has planned is {cut_off}: they were restored from different times. "
+                "Restore both from the same, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
             )
     if missing := lake.missing_files(table):
         return State(table, damage=f"lacks {len(missing)} of its data files, for example {missing[0]}")
     lake.versions[table.name] = version
     return State(
-        table, is_ahead=len(changes) > len(by_maintenance), is_half_done=is_gold(table) and bool(by_maintenance)
+        table,
+        is_ahead=turn_up_to is None and len(changes) > len(by_maintenance),
+        is_ahead_to=turn_up_to,
+        is_half_done=is_gold(table) and bool(by_maintenance),
     )

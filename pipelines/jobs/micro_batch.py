@@ -1,29 +1,60 @@
-"""One micro-batch: a range of the log into every table, in the order of `graph.FLOWS`, ended by a row in the ledger.
+"""One micro-batch: a range of the log into every table whose time it is, ended by a row in the ledger.
 
-Each write carries the transaction (checkpoint, flow, batch), so a batch that was cut off anywhere is repeated as a
-whole: what stands is skipped, what is missing is written. What the batch adds is decided once, in silver; the folds
-take it from there by its Kafka coordinates, also on a repeat, and also when they take several batches at once.
+Each write carries a transaction, so a batch that was cut off anywhere is repeated as a whole: what stands is skipped,
+what is missing is written. What the batch adds is decided once, in silver; the folds take it from there by its Kafka
+coordinates, also on a repeat, and also when they take several batches at once.
 """
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
-from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, Read, StartedAt
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, ends, ranges_between, within
+from pipelines.contracts.topics import SHIP_EVENTS, Topic
+from pipelines.graph import (
+    FLOWS,
+    Around,
+    Comparable,
+    Current,
+    Flow,
+    Judged,
+    Log,
+    New,
+    NotAccepted,
+    Read,
+    StartedAt,
+    flows_into,
+)
+from pipelines.io.kafka_log import KafkaLog, OffsetRange, ranges_between, within
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Change, Transaction
-from pipelines.jobs.batch import Batch, Standing
+from pipelines.jobs.batch import Batch, Reach, Standing
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the batch's records of a topic are, before any of them is written.
+
+    Attributes:
+        records: The records with their verdicts; held in memory or on disk until the batch ends.
+        read_count: How many there are.
+        rejected_count: Those that some rule rejects.
+        hours: Hours since the epoch in which the accepted ones happened.
+    """
+
+    records: DataFrame
+    read_count: int
+    rejected_count: int
+    hours: tuple[int, ...]
 
 
 class MicroBatch:
@@ -35,35 +66,28 @@ class MicroBatch:
         lake: The tables.
         log: The topics.
         wire_formats: `csv` or `json` by topic name.
-        is_due: Whether flows of a pace (`Flow.every`) run in this batch; asked once for each pace.
     """
 
     def __init__(
-        self,
-        batch: Batch,
-        standing: Standing,
-        lake: Lake,
-        log: KafkaLog,
-        wire_formats: Mapping[str, str],
-        is_due: Callable[[timedelta], bool] = lambda _: True,
+        self, batch: Batch, standing: Standing, lake: Lake, log: KafkaLog, wire_formats: Mapping[str, str]
     ) -> None:
         self._batch = batch
         self._standing = standing
         self._lake = lake
         self._log = log
         self._wire_formats = wire_formats
-        self._is_due = is_due
+        self._heard: dict[str, Heard] = {}
         self._commits: dict[str, Change] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
-        """Writes every table that is due, and then the ledger's row, which it returns."""
-        due: dict[timedelta, bool] = {}
-        for flow in FLOWS:
-            if flow.every not in due:
-                due[flow.every] = self._is_due(flow.every)
-            if due[flow.every] and self._has_input(flow):
-                self._commits[flow.name] = self._write(flow)
-        waiting = {flow.into.name for flow in FLOWS if not due[flow.every]}
+        """Writes every table whose time it is, and then the ledger's row, which it returns."""
+        try:
+            for flow in FLOWS:
+                if self._moves(flow) and self._has_input(flow):
+                    self._commits[flow.name] = self._write(flow)
+        finally:
+            for heard in self._heard.values():
+                heard.records.unpersist()
         row = LedgerRow(
             batch_id=self._batch.batch_id,
             checkpoint_id=self._batch.checkpoint_id,
@@ -72,56 +96,71 @@ class MicroBatch:
             committed_at=datetime.now(UTC),
             ranges=self._batch.ranges,
             counts={topic: self._counts(topic) for topic in self._wire_formats},
-            tables={table.name: self._state(table, waiting) for table in TABLES if table != OPS_BATCHES},
+            tables={table.name: self._state(table) for table in TABLES if table != OPS_BATCHES},
         )
         ledger.append(row, self._batch.transaction("ledger"))
         return row
 
-    def _state(self, table: Table, waiting: set[str]) -> TableState:
+    def _moves(self, flow: Flow) -> bool:
+        following = self._batch.following
+        is_its_turn = flow.turn is None or bool(following and flow.turn in following.turns)
+        return is_its_turn or flow.into.name in self._batch.rebuilds
+
+    def _reach(self, flow: Flow) -> Reach:
+        """Up to where on the log the flow brings its table."""
+        following = self._batch.following
+        if following and flow.turn in following.turns and flow.into.name not in self._batch.rebuilds:
+            return following.up_to
+        return self._batch.reach
+
+    def _state(self, table: Table) -> TableState:
         before = self._standing.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
+        flows = flows_into(table)
+        if not all(map(self._moves, flows)):
+            return before
+        written = [self._commits[flow.name].version for flow in flows if flow.name in self._commits]
         return TableState(
-            version=self._lake.version(table),
-            position=before.position if table.name in waiting else self._batch.batch_id,
+            version=max(written, default=before.version),
+            position=self._reach(flows[0]).batch_id if flows else self._batch.batch_id,
             expired_before=None if table.name in self._batch.rebuilds else before.expired_before,
         )
 
     def _has_input(self, flow: Flow) -> bool:
-        """A batch often holds records of one topic only, or none that a rule rejects: nothing to write then."""
-        if flow.into.name in self._batch.rebuilds:
-            return True
-        if flow.counts == "quarantined":
-            counts = self._counts(_topic(flow))
-            return counts.read > counts.accepted
-        return any(self._size(flow, read) for read in flow.reads)
+        """A batch often holds records of one topic only, or none that is accepted: nothing to write then."""
+        return flow.into.name in self._batch.rebuilds or any(self._size(flow, read) for read in flow.reads)
 
     def _size(self, flow: Flow, read: Read) -> int:
         match read:
-            case Log(topic) | Judged(topic, _):
+            case Judged(topic):
                 return self._batch.size(topic.name)
-            case New(_, topic):
+            case Log(topic) | NotAccepted(topic) | New(_, topic):
                 return sum(part.size for part in self._unfolded(flow) if part.topic == topic.name)
         return 0
 
     def _counts(self, topic: str) -> Counts:
-        """What the flows wrote; duplicates are what is left of the records read."""
-        rows = {
-            flow.counts: self._commits[flow.name].row_count
-            for flow in FLOWS
-            if flow.counts and _topic(flow) == topic and flow.name in self._commits
-        }
-        read, accepted, quarantined = rows.get("read", 0), rows.get("accepted", 0), rows.get("quarantined", 0)
-        return Counts(read, accepted, read - accepted - quarantined, quarantined)
+        """Duplicates are what is left of the records read."""
+        for flow in FLOWS:
+            if (
+                isinstance(source := flow.reads[0], Judged)
+                and source.topic.name == topic
+                and flow.name in self._commits
+            ):
+                heard, accepted = self._heard[topic], self._commits[flow.name].row_count
+                duplicate = heard.read_count - accepted - heard.rejected_count
+                return Counts(heard.read_count, accepted, duplicate, heard.rejected_count)
+        return Counts(0, 0, 0, 0)
 
     def _write(self, flow: Flow) -> Change:
         self._lake.version(flow.into)  # refuses what others changed before anything is made from it
         rows = flow.by(*(self._frame(flow, read) for read in flow.reads))
-        transaction = self._batch.transaction(flow.name)
         if flow.into.name in self._batch.rebuilds:
             if flow.publishes and any(part.size for part in self._batch.ranges):
                 # Which of them this batch changed is not known any more.
                 self._log.send(flow.publishes.by(rows), flow.publishes.topic.name)
             # Under an identity of its own: a batch that was cut off may have written the old table already.
             return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
+        in_turn = flow.turn is not None
+        transaction = self._batch.turn_transaction(flow.name) if in_turn else self._batch.transaction(flow.name)
         if flow.write == "append":
             return self._lake.append(rows, flow.into, transaction)
         with _kept(rows.where(self._is_kept(flow))) as kept:
@@ -140,23 +179,26 @@ class MicroBatch:
     def _frame(self, flow: Flow, read: Read) -> Any:
         match read:
             case Log(topic):
-                return self._log.records(topic.name, self._batch.ranges)
+                return self._log.records(topic.name, self._unfolded(flow))
             case StartedAt():
                 return self._batch.started_at
-            case Judged(topic, bronze):
-                return judged(
-                    self._added(bronze, topic.name, self._batch.ranges), topic, self._wire_formats[topic.name]
-                )
+            case Judged(topic):
+                return self._hear(topic, flow.into).records
+            case NotAccepted(topic, bronze, silver):
+                archived, accepted = (self._added(each, topic.name, self._unfolded(flow)) for each in (bronze, silver))
+                rest = archived.join(accepted, ["kafka_partition", "kafka_offset"], "left_anti")
+                return self._judged(rest, topic)
             case New(table, topic):
                 return self._added(table, topic.name, self._unfolded(flow))
             case Comparable(table):
-                first, last = self._append_times()
-                return self._lake.read(table).where(_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE))
+                (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
+                return self._lake.read(table).where(_happened_in(heard.hours))
             case Around(new, margin):
                 micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
                 span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
                 begin, end = (F.timestamp_micros(F.lit(edge).cast("bigint")) for edge in span)
-                return self._lake.read(new.table).where(_happened(begin - F.lit(margin), end + F.lit(margin)))
+                near = F.col("occurred_at").between(begin - F.lit(margin), end + F.lit(margin))
+                return self._added(new.table, new.topic.name, ranges_between({}, self._reach(flow).offsets)).where(near)
             case Current(table, archive):
                 return self._current(flow, table, archive)
 
@@ -172,24 +214,39 @@ class MicroBatch:
         """What of the log the flow's table does not hold yet."""
         is_rebuilt = flow.into.name in self._batch.rebuilds
         reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
-        return ranges_between(reached, ends(self._batch.ranges))
+        return ranges_between(reached, self._reach(flow).offsets)
 
     def _added(self, table: Table, topic: str, ranges: tuple[OffsetRange, ...]) -> DataFrame:
         return self._lake.read(table).where(within(part for part in ranges if part.topic == topic))
 
-    def _append_times(self) -> tuple[datetime, datetime]:
-        """Least and greatest Kafka timestamp of the batch's events, as the files that archived them tell."""
-        return self._commits["archive_events"].kafka_timestamps or (self._batch.started_at, self._batch.started_at)
+    def _hear(self, topic: Topic, silver: Table) -> Heard:
+        """Reads the batch's records of a topic, once, and looks at what they are."""
+        records = self._judged(self._log.records(topic.name, self._batch.ranges), topic)
+        records = records.select(*silver.column_names, "reason").persist()
+        hour = F.unix_seconds("occurred_at") / 3600 if topic == SHIP_EVENTS else F.lit(None)
+        found = records.agg(
+            F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), F.floor(hour)))
+        ).collect()[0]
+        self._heard[topic.name] = Heard(records, found[0], found[1], tuple(found[2]))
+        return self._heard[topic.name]
+
+    def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
+        return judged(records, topic, self._wire_formats[topic.name])
 
 
-def _topic(flow: Flow) -> str:
-    source = flow.reads[0]
-    assert isinstance(source, Log | Judged)
-    return source.topic.name
-
-
-def _happened(first: datetime | Column, last: datetime | Column) -> Column:
-    return F.col("occurred_at").between(first, last)
+def _happened_in(hours: Iterable[int]) -> Column:
+    """Whether `occurred_at` is in one of the hours since the epoch: as few ranges as there are, for Delta skips files
+    by them.
+    """
+    begin, condition = None, F.lit(False)
+    remaining = sorted(hours)
+    for hour, following in zip(remaining, [*remaining[1:], None], strict=True):
+        begin = hour if begin is None else begin
+        if following != hour + 1:
+            first, after = (F.timestamp_seconds(F.lit(each * 3600)) for each in (begin, hour + 1))
+            condition = condition | ((F.col("occurred_at") >= first) & (F.col("occurred_at") < after))
+            begin = None
+    return condition
 
 
 @contextmanager

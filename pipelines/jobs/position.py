@@ -1,6 +1,6 @@
 """Where the live job goes on: ledger, streaming checkpoint and log must agree before anything is written."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.checkpoint import Checkpoint
@@ -62,6 +62,19 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
             f"{checkpoint.path}. Restore the one that is wrong, or rebuild the lake from the log (docs/runbook.md, "
             "'A lost checkpoint')."
         )
+
+
+def check_archived(reached: Mapping[str, Offsets], begin: Offsets) -> None:
+    """Raises `LogTruncated` when the log lost records that bronze, which follows the batches, was still to keep."""
+    for topic, partitions in begin.items():
+        table = f"bronze.{topic.replace('-', '_')}"
+        for partition, offset in reached.get(table, {}).get(topic, {}).items():
+            if offset < partitions[partition]:
+                raise LogTruncated(
+                    f"{topic}/{partition} begins at offset {partitions[partition]}, but {offset} is the next that "
+                    f"{table} was to keep: the log lost {partitions[partition] - offset} records. Set "
+                    "retention.ms=-1, and restore the topic from a backup."
+                )
 
 
 def check_partitions(topic: str, before: Iterable[int], now: Iterable[int]) -> None:

@@ -6,8 +6,8 @@ pace. It holds no state and carries no rows: a batch reads its range of the log 
 
 import threading
 import time
-from collections.abc import Callable, Iterable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -16,25 +16,28 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import Interrupted, NotFound
-from pipelines.graph import FLOWS, with_dependents
+from pipelines.graph import FLOWS, flows_into, with_dependents
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.jobs.batch import Batch, Standing, maintenance_batch
-from pipelines.jobs.intact import prepare
+from pipelines.jobs.batch import Batch, Following, Reach, Standing, maintenance_batch
+from pipelines.jobs.cycle import Cycle
+from pipelines.jobs.intact import State, prepare
 from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.jobs.micro_batch import MicroBatch
-from pipelines.jobs.pace import Pace
-from pipelines.jobs.position import check_agreement, check_partitions, starting_offsets
+from pipelines.jobs.position import check_agreement, check_archived, check_partitions, starting_offsets
 from pipelines.jobs.sole_writer import sole_writer
 from pipelines.jobs.topics import check_topics
 from pipelines.settings import Settings, WireFormat
 from pipelines.tables import OPS_BATCHES
 
 QUERY = "live"
+IDLE_SECONDS = 1.0
+"""After so long without a batch the log counts as quiet."""
+
 STOP_GRACE_SECONDS = 20.0
 """How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start."""
 
@@ -85,6 +88,8 @@ class LiveJob:
         self._partitions: dict[str, list[int]] = {}
         self.lake = Lake(spark, settings.lake_root)
         self.last: LedgerRow | None = None
+        self._ended_at = time.monotonic()
+        self._cycle = Cycle()
         self._standing = Standing()
         self._rebuilds: frozenset[str] = frozenset()
 
@@ -112,10 +117,23 @@ class LiveJob:
         half_done = (state.table.name for state in states if state.is_half_done)
         added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
         self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())))
+        self._end_turns([state for state in states if state.is_ahead_to is not None], ledger)
         was_cut_off = any(state.is_ahead for state in states)
         if self.last and self._rebuilds and not was_cut_off:
-            self._run(maintenance_batch(self.last, "rebuild", self._rebuilds), self._spark, lambda _: True)
+            self._run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds), self._spark)
         return was_cut_off
+
+    def _end_turns(self, ahead: list[State], ledger: Ledger) -> None:
+        """Completes a turn that was cut off, up to the batch to which it was to bring its tables."""
+        for batch_id in {state.is_ahead_to for state in ahead if state.is_ahead_to is not None}:
+            assert self.last is not None
+            known = ledger.row(batch_id)  # none for maintenance, which would have become the ledger's next row
+            up_to = Reach.of(known) if known else Reach(batch_id, self.last.end_offsets)
+            flows = (flow for state in ahead for flow in flows_into(state.table))
+            following = Following(tuple({flow.turn for flow in flows if flow.turn}), up_to)
+            rebuilds = self._rebuilds
+            self._run(maintenance_batch(self.last, "catch-up", following=following), self._spark)
+            self._rebuilds = rebuilds
 
     def _cut_off(self) -> int | None:
         """Number of the batch that was planned and is not in the ledger."""
@@ -123,9 +141,10 @@ class LiveJob:
         return planned if planned is not None and planned > number else None
 
     def catch_up(self) -> None:
-        """Brings the tables that follow at their own pace to the end of the ledger. No batch may have been cut off."""
+        """Brings the tables that follow to the end of the ledger. No batch may have been cut off."""
         if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
-            self._run(maintenance_batch(self.last, "catch-up"), self._spark, lambda _: True)
+            self._run(maintenance_batch(self.last, "catch-up"), self._spark)
+        self._cycle.begin_anew()
 
     def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
         """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
@@ -135,14 +154,14 @@ class LiveJob:
         begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
         start = starting_offsets(self.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
+        check_archived(self._standing.reached, begin)
         progress = LiveProgress(servers, TOPIC_NAMES, start)
-        pace = Pace((lambda: end) if command.drain else (lambda: end_offsets(servers, TOPIC_NAMES)))
         query = (
             KafkaLog(self._spark, servers)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint.path)
-            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, pace, progress))
+            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
         )
         trigger = (
             {"availableNow": True}
@@ -156,6 +175,7 @@ class LiveJob:
         try:
             while not self._stop.is_set() and not query.awaitTermination(1):
                 progress.sample()
+                self._catch_up_when_quiet(progress)
         except PySparkException:
             if self._failure is None and not self._stop.is_set():
                 raise
@@ -164,8 +184,24 @@ class LiveJob:
             if self._failure is not None:
                 raise self._failure
         query.stop()
+        if not self._stop.is_set():
+            self._catch_up(progress)
 
-    def _on_batch(self, spark: SparkSession, number: int, pace: Pace, progress: LiveProgress) -> None:
+    def _catch_up_when_quiet(self, progress: LiveProgress) -> None:
+        if self._under_way.acquire(blocking=False):
+            try:
+                if time.monotonic() - self._ended_at >= IDLE_SECONDS and self._cycle.is_due(self.last):
+                    self._catch_up(progress)
+            finally:
+                self._under_way.release()
+
+    def _catch_up(self, progress: LiveProgress) -> None:
+        began, before = time.monotonic(), self.last
+        self.catch_up()
+        if self.last is not None and self.last is not before:
+            progress.batch_done(self.last, time.monotonic() - began)
+
+    def _on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
         with self._under_way:
             if self._stop.is_set():
@@ -174,9 +210,9 @@ class LiveJob:
                 return  # It stands in the ledger: only Spark's own commit of it was cut off.
             try:
                 began = time.monotonic()
-                batch = self._planned(number)
-                row = self._run(batch, spark, lambda every: pace.is_due(every, batch.ranges))
-                progress.batch_done(row, time.monotonic() - began)
+                row = self._run(self._planned(number), spark)
+                self._ended_at = time.monotonic()
+                progress.batch_done(row, self._ended_at - began)
             except Exception as error:
                 self._failure = error
                 raise
@@ -194,13 +230,14 @@ class LiveJob:
             ranges=ranges,
             started_at=datetime.now(UTC),
             writer=checkpoint_id,
+            following=self._cycle.next(self.last),
             rebuilds=self._rebuilds,
         )
 
-    def _run(self, batch: Batch, spark: SparkSession, is_due: Callable[[timedelta], bool]) -> LedgerRow:
+    def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
         lake = Lake(spark, self._settings.lake_root, self.lake.versions)
         log = KafkaLog(spark, self._settings.bootstrap_servers)
-        row = MicroBatch(batch, self._standing, lake, log, self._wire_formats, is_due).run(Ledger(spark, lake))
-        self.last, self._standing, self.lake = row, self._standing.then(row), lake
+        row = MicroBatch(batch, self._standing, lake, log, self._wire_formats).run(Ledger(spark, lake))
+        self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
         self._rebuilds = frozenset()
         return row

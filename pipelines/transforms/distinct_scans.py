@@ -17,7 +17,7 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
 
     Args:
         judged: Records of topic ship-events with their verdicts.
-        known: Scans that earlier batches kept: at least those whose `occurred_at` the batch's scans can have.
+        known: Scans that earlier batches kept: at least those that happened at the same times as the batch's.
     """
     earliest_first = Window.partitionBy(*SCAN_IDENTITY).orderBy("kafka_partition", "kafka_offset")
     accepted = judged.where(F.col("reason").isNull())
@@ -26,10 +26,9 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
         .where("nth = 1")
         .select(*SILVER_SHIP_EVENTS.column_names)
     )
-    # The batch is small and the known scans are many: the first join finds the few known ones that matter without a
-    # shuffle.
+    # The batch's scans are fewer than the known ones: the first join finds the few of these that matter.
     told_before = known.alias("known").join(
-        F.broadcast(accepted.select(*SCAN_IDENTITY).alias("told")), _same("known", "told"), "left_semi"
+        accepted.select(*SCAN_IDENTITY).alias("told"), _same("known", "told"), "left_semi"
     )
     return told_once.alias("told").join(F.broadcast(told_before.alias("known")), _same("known", "told"), "left_anti")
 

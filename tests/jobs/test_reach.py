@@ -7,7 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
+from pipelines.graph import TURNS
 from pipelines.io.ledger import Counts, LedgerRow
+from pipelines.jobs.batch import Batch, Following
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
 from tests.oracle.makers import at, scan
@@ -48,15 +50,15 @@ PARTS = (FIRST, A_WEEK_LATER, AS_EARLY_AS_MAY_BE, LATE_FAILURE)
 RECORDS = [record for part in PARTS for record in part]
 
 
-def windows_wait_in_the_second(number: int, every: timedelta) -> bool:
-    return not every or number != 1
+def nothing_follows_in_the_second(batch: Batch) -> Following | None:
+    return None if batch.batch_id == 1 else Following(TURNS, batch.reach)
 
 
 @pytest.fixture(scope="module")
 def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The ledger's rows, and the tables after all batches."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))
-    rows, _ = run(made, spark, RECORDS, batches(*PARTS), windows_wait_in_the_second)
+    rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
     return rows, tables(made)
 
 

@@ -5,11 +5,10 @@ from tests.mutations.mutation import Mutation
 GRAPH = "pipelines/graph.py"
 ASKED = "pipelines/jobs/batch.py"
 BATCH = "pipelines/jobs/micro_batch.py"
-PACE = "pipelines/jobs/pace.py"
+CYCLE = "pipelines/jobs/cycle.py"
 POSITION = "pipelines/jobs/position.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
-LOG = "pipelines/io/table_log.py"
 LOCK = "pipelines/io/live_lock.py"
 RECORD = "pipelines/tables/record.py"
 
@@ -29,7 +28,12 @@ UNSET = f"{T_LAKE}::test_a_write_after_a_merge_is_not_taken_for_its_repeat"
 CONSTRAINT = f"{T_LAKE}::test_constraint_refuses_a_row_that_breaks_it"
 WITHIN = "tests/io/test_kafka_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
-T_PACE = "tests/jobs/test_pace.py"
+T_CYCLE = "tests/jobs/test_cycle.py"
+ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
+T_FOLLOWING = "tests/jobs/test_following.py"
+UP_TO = f"{T_FOLLOWING}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
+TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_next_start"
+HOURS = "tests/jobs/test_micro_batch.py::test_hours_that_follow_each_other_are_one_range_up_to_the_end_of_the_last"
 T_POSITION = "tests/jobs/test_position.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
@@ -43,44 +47,42 @@ OWN_CADENCE = "A table may take several batches at once; its position is a batch
 LEDGER = "The ledger counts records read, accepted, duplicate and quarantined"
 EXACTLY_ONCE = "Exactly once: each write carries (txnAppId, txnVersion), with the checkpoint's identity"
 OFFSETS = "Ranges of the log are half-open `[start, end)`"
-CADENCES = "Two cadences: the first batch and the end of the log move every table"
+CADENCES = "Two cadences: what follows is brought to one batch, one turn in each of the next ones"
 TRUNCATED = "A lost or truncated log stops the job"
 PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 ONE_WRITER = "One writer: a second live job is refused"
 TRUTH = "Row-level truth is a CHECK constraint"
 
-_REACH = "_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE)"
-_AROUND = "_happened(begin - F.lit(margin), end + F.lit(margin))"
-_TIMES = "return (min(times), max(times)) if times else None"
+_HOURS = "return self._lake.read(table).where(_happened_in(heard.hours))"
+_AROUND = "between(begin - F.lit(margin), end + F.lit(margin))"
 _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
 
 MUTATIONS = (
     Mutation(
-        WHATEVER_DISTANCE, "earlier scans are read a microsecond less than 7 days back",
-        BATCH, _REACH, "_happened(first - LATENESS_LIMIT + timedelta(microseconds=1), last + FUTURE_TOLERANCE)",
-        A_WEEK_LATER,
+        WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
+        BATCH, _HOURS, "return self._lake.read(table).where(_happened_in(sorted(heard.hours)[:1]))", A_WEEK_LATER,
     ),
     Mutation(
-        WHATEVER_DISTANCE, "earlier scans are read a microsecond less than 10 minutes ahead",
-        BATCH, _REACH, "_happened(first - LATENESS_LIMIT, last + FUTURE_TOLERANCE - timedelta(microseconds=1))",
-        AS_EARLY,
+        WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
+        BATCH, _HOURS, "return self._lake.read(table).where(_happened_in(sorted(heard.hours)[-1:]))", AS_EARLY,
     ),
     Mutation(
-        WHATEVER_DISTANCE, "7 days are counted back from the batch's last record",
-        LOG, _TIMES, "return (max(times), max(times)) if times else None", A_WEEK_LATER,
+        WHATEVER_DISTANCE, "of hours that follow each other only the last is looked at",
+        BATCH, "begin = hour if begin is None else begin", "begin = hour", HOURS,
     ),
     Mutation(
-        WHATEVER_DISTANCE, "10 minutes are counted from the batch's first record",
-        LOG, _TIMES, "return (min(times), min(times)) if times else None", AS_EARLY,
+        WHATEVER_DISTANCE, "an hour's last moment is not looked at",
+        BATCH, "F.lit(each * 3600)) for each in (begin, hour + 1)", "F.lit(each * 3600)) for each in (begin, hour)",
+        HOURS,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour back",
-        BATCH, _AROUND, "_happened(begin - F.lit(margin - timedelta(microseconds=2)), end + F.lit(margin))", AN_HOUR,
+        BATCH, _AROUND, "between(begin - F.lit(margin - timedelta(microseconds=2)), end + F.lit(margin))", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour ahead",
-        BATCH, _AROUND, "_happened(begin - F.lit(margin), end + F.lit(margin - timedelta(microseconds=2)))", AN_HOUR,
+        BATCH, _AROUND, "between(begin - F.lit(margin), end + F.lit(margin - timedelta(microseconds=2)))", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "nothing is read around new scans",
@@ -92,7 +94,7 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
-        BATCH, "return ranges_between(reached, ends(self._batch.ranges))", "return self._batch.ranges", OWN_PACE,
+        BATCH, "return ranges_between(reached, self._reach(flow).offsets)", "return self._batch.ranges", OWN_PACE,
     ),
     Mutation(
         SUMS, "the table's counts are replaced by the batch's",
@@ -113,12 +115,11 @@ MUTATIONS = (
     ),
     Mutation(
         OWN_CADENCE, "a table that waits is told to have moved",
-        BATCH, "position=before.position if table.name in waiting else self._batch.batch_id",
-        "position=self._batch.batch_id", OWN_PACE,
+        BATCH, "return before\n", "return replace(before, position=self._batch.batch_id)\n", OWN_PACE,
     ),
     Mutation(
         LEDGER, "rejected records are counted as duplicates, too",
-        BATCH, "read - accepted - quarantined", "read - accepted", ANY_CUT,
+        BATCH, "heard.read_count - accepted - heard.rejected_count", "heard.read_count - accepted", ANY_CUT,
     ),
     Mutation(
         EXACTLY_ONCE, "without the checkpoint",
@@ -162,18 +163,26 @@ MUTATIONS = (
         KAFKA, '((F.col("kafka_partition") == part.partition) & in_range)', "in_range", WITHIN,
     ),
     Mutation(
-        CADENCES, "the first batch waits",
-        PACE, "last is None or now - last", "last is not None and now - last",
-        f"{T_PACE}::test_everything_is_due_in_the_first_batch",
+        CADENCES, "turns go up to the batch before each",
+        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following((self._left.pop(0),), Reach.of(last))",
+        ONE_CYCLE,
     ),
     Mutation(
-        CADENCES, "the end of the log waits",
-        PACE, " or self._is_at_end(ranges)", "", f"{T_PACE}::test_everything_is_due_at_the_end_of_the_log",
+        CADENCES, "all turns are taken at once",
+        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following(tuple(self._left), self._up_to)", ONE_CYCLE,
     ),
     Mutation(
-        CADENCES, "one partition at its end is the end of the log",
-        PACE, "return all(", "return any(",
-        f"{T_PACE}::test_one_partition_with_more_records_is_not_the_end_of_the_log",
+        CADENCES, "a cycle follows the other without a pause",
+        CYCLE, "self._clock() - self._began < FOLLOW_EVERY.total_seconds()", "False", ONE_CYCLE,
+    ),
+    Mutation(
+        CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
+        BATCH, "ranges_between({}, self._reach(flow).offsets)", "ranges_between({}, self._batch.reach.offsets)", UP_TO,
+    ),
+    Mutation(
+        CADENCES, "a turn that was cut off is not known again",
+        ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)',
+        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id)', TURN_AGAIN,
     ),
     Mutation(
         TRUNCATED, "records that are gone are skipped",
