@@ -25,8 +25,12 @@ PROPERTIES = {
     # HotSpot never compiles a method of more than 8000 bytes of bytecode. Below its own limit of 65535, Spark would
     # hand it the decoder as one such method: 13 µs a record interpreted, 4 µs when Spark splits it.
     "spark.sql.codegen.hugeMethodLimit": "8000",
+    # Shuffles have few partitions anyway; planning each of their stages anew is a job more for every one.
+    "spark.sql.adaptive.enabled": "false",
     # The state of a Delta log of a few thousand files fits one task; the default is 50.
-    "spark.databricks.delta.snapshotPartitions": "2",
+    "spark.databricks.delta.snapshotPartitions": "1",
+    # Otherwise PySpark looks up the caller's line, and a notebook, for each of the thousands of columns of a batch.
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
     "spark.kafka.consumer.cache.timeout": "30s",

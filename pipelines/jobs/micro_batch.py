@@ -163,11 +163,13 @@ class MicroBatch:
         transaction = self._batch.turn_transaction(flow.name) if in_turn else self._batch.transaction(flow.name)
         if flow.write == "append":
             return self._lake.append(rows, flow.into, transaction)
-        with _kept(rows.where(self._is_kept(flow))) as kept:
-            if flow.publishes:
-                self._log.send(flow.publishes.by(kept), flow.publishes.topic.name)
-            fold = self._lake.merge if flow.write == "merge" else self._lake.add
-            return fold(kept, flow.into, transaction)
+        fold = self._lake.merge if flow.write == "merge" else self._lake.add
+        changed = rows.where(self._is_kept(flow))
+        if not flow.publishes:
+            return fold(changed, flow.into, transaction)
+        with _held(changed):
+            self._log.send(flow.publishes.by(changed), flow.publishes.topic.name)
+            return fold(changed, flow.into, transaction)
 
     def _is_kept(self, flow: Flow) -> Column:
         """A late scan does not bring back, in part, what was let go as a whole."""
@@ -250,10 +252,10 @@ def _happened_in(hours: Iterable[int]) -> Column:
 
 
 @contextmanager
-def _kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Holds the rows of a fold for both of its writes, so that they are computed once."""
+def _held(rows: DataFrame) -> Iterator[None]:
+    """Holds rows that are used twice, so that they are computed once."""
     rows.persist()
     try:
-        yield rows
+        yield
     finally:
         rows.unpersist()

@@ -6,6 +6,8 @@ The result is the records with
   `mistyped`  name of the first field that has the wrong JSON type; null for CSV.
 """
 
+from functools import cache, reduce
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -26,23 +28,30 @@ JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
 }
 """Variant types that a JSON member may have; a number with a fraction, an exponent or over 64 bits is no BIGINT."""
 
+SCRATCH = ("broken", "text", "line", "fields", "document")
+"""Columns that only the steps need."""
+
 
 def decoded(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
     """Takes values apart by the deployment's wire format (`csv` or `json`)."""
+    return reduce(DataFrame.withColumns, _steps(topic.fields, wire_format), records).drop(*SCRATCH)
+
+
+@cache
+def _steps(fields: tuple[WireField, ...], wire_format: str) -> tuple[dict[str, Column], ...]:
+    """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
     text = F.col("value").cast("string")
-    checked = records.withColumns(
-        {
-            "broken": F.when(F.coalesce(F.length("value"), F.lit(0)) == 0, Reason.EMPTY.value).when(
-                ~F.is_valid_utf8(text), Reason.NOT_UTF8.value
-            ),
-            "text": text,
-        }
-    )
+    checked = {
+        "broken": F.when(F.coalesce(F.length("value"), F.lit(0)) == 0, Reason.EMPTY.value).when(
+            ~F.is_valid_utf8(text), Reason.NOT_UTF8.value
+        ),
+        "text": text,
+    }
     by_format = {"csv": _from_csv, "json": _from_json}[wire_format]
-    return by_format(checked, topic.fields).drop("broken", "text", "fields", "document")
+    return (checked, *by_format(fields))
 
 
-def _from_csv(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
+def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     """RFC 4180, one record, one line break allowed after it. Without quotes, the short way: split at the commas."""
     text = F.col("text")
     line = F.when(text.endswith("\r\n"), F.expr("left(text, length(text) - 2)")).when(
@@ -53,21 +62,19 @@ def _from_csv(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
     parts = F.when(has_quotes, F.when(F.col("line").rlike(CSV_RECORD), quoted_parts)).when(
         ~F.col("line").rlike(r"[\r\n]"), F.split("line", ",")
     )
-    taken_apart = (
-        checked.withColumn("line", F.when(F.col("broken").isNull(), line))
-        .withColumn("fields", parts)
-        .withColumn(
-            "syntax",
-            F.coalesce(
-                "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
-            ),
-        )
+    syntax = F.coalesce(
+        "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
     )
     is_whole = F.col("syntax").isNull()
     wire = F.struct(
         *(F.when(is_whole, _csv_text(F.get("fields", F.lit(n)))).alias(field.column) for n, field in enumerate(fields))
     )
-    return taken_apart.withColumns({"wire": wire, "mistyped": F.lit(None).cast("string")}).drop("line")
+    return (
+        {"line": F.when(F.col("broken").isNull(), line)},
+        {"fields": parts},
+        {"syntax": syntax},
+        {"wire": wire, "mistyped": F.lit(None).cast("string")},
+    )
 
 
 def _csv_text(part: Column) -> Column:
@@ -76,7 +83,7 @@ def _csv_text(part: Column) -> Column:
     return F.nullif(F.when(part.startswith('"'), inner).otherwise(part), F.lit(""))
 
 
-def _from_json(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
+def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     """One JSON object with distinct member names. Unknown members are ignored; a JSON null is a missing field.
 
     Spark's parser stops after the first JSON value, so it would overlook what follows. Wrapped in an array, only `,`
@@ -87,14 +94,15 @@ def _from_json(checked: DataFrame, fields: tuple[WireField, ...]) -> DataFrame:
     in_array = F.try_parse_json(F.concat(F.lit("["), "text", F.lit("]")))
     in_object = F.try_parse_json(F.concat(F.lit('{"":'), "text", F.lit("}")))
     is_object = F.col("text").rlike(r"\A[ \t\r\n]*+\{") & in_array.isNotNull() & in_object.isNotNull()
-    parsed = checked.withColumn("document", F.when(F.col("broken").isNull() & is_object, document)).withColumn(
-        "syntax", F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))
-    )
     wire = F.struct(
         *(F.try_variant_get("document", f"$.{field.name}", "string").alias(field.column) for field in fields)
     )
     mistyped = F.coalesce(*(_mistyped(field) for field in fields))
-    return parsed.withColumns({"wire": wire, "mistyped": mistyped})
+    return (
+        {"document": F.when(F.col("broken").isNull() & is_object, document)},
+        {"syntax": F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))},
+        {"wire": wire, "mistyped": mistyped},
+    )
 
 
 def _mistyped(field: WireField) -> Column:

@@ -1,6 +1,6 @@
 """Is a record accepted, and if not, by which rule? The rules themselves are in `contracts/rules.py`."""
 
-from functools import reduce
+from functools import cache, reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,31 +22,33 @@ def judged(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
     Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn`
     too, and a withdrawal's tracking_number is its key.
     """
-    taken_apart = decoded(records, topic, wire_format)
-    if topic == SHIP_ROUTES:
-        return _judged_routes(taken_apart)
-    typed = taken_apart.withColumns({field.column: _typed(field) for field in topic.fields})
+    steps = _route_steps() if topic == SHIP_ROUTES else _event_steps()
+    return reduce(DataFrame.withColumns, steps, decoded(records, topic, wire_format))
+
+
+@cache
+def _event_steps() -> tuple[dict[str, Column], ...]:
+    """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
     occurred_at, appended_at = F.col("occurred_at"), F.col("kafka_timestamp")
     reason = (
-        _broken_syntax_or_type(topic)
+        _broken_syntax_or_type(SHIP_EVENTS)
         .when((F.col("tracking_number") <= 0) | (F.col("current_stop_id") < 0), Reason.OUT_OF_RANGE.value)
         .when(_key_differs(), Reason.KEY_MISMATCH.value)
         .when(occurred_at > appended_at + F.lit(FUTURE_TOLERANCE), Reason.FROM_THE_FUTURE.value)
         .when(occurred_at < appended_at - F.lit(LATENESS_LIMIT), Reason.TOO_LATE.value)
     )
-    return typed.withColumn("reason", reason)
+    return {field.column: _typed(field) for field in SHIP_EVENTS.fields}, {"reason": reason}
 
 
-def _judged_routes(taken_apart: DataFrame) -> DataFrame:
+@cache
+def _route_steps() -> tuple[dict[str, Column], ...]:
     is_withdrawn = F.col("value").isNull()
-    typed = taken_apart.withColumns({field.column: _typed(field) for field in SHIP_ROUTES.fields}).withColumns(
-        {
-            "is_withdrawn": is_withdrawn,
-            "tracking_number": F.when(is_withdrawn, _integer(F.col("key").cast("string"))).otherwise(
-                F.col("tracking_number")
-            ),
-        }
-    )
+    package = {
+        "is_withdrawn": is_withdrawn,
+        "tracking_number": F.when(is_withdrawn, _integer(F.col("key").cast("string"))).otherwise(
+            F.col("tracking_number")
+        ),
+    }
     route_reason = (
         _broken_syntax_or_type(SHIP_ROUTES)
         .when((F.col("tracking_number") <= 0) | (F.col("end_stop_id") < 0), Reason.OUT_OF_RANGE.value)
@@ -54,7 +56,8 @@ def _judged_routes(taken_apart: DataFrame) -> DataFrame:
     )
     names_no_package = F.coalesce(F.col("tracking_number") <= 0, F.lit(True))
     withdrawal_reason = F.when(names_no_package, Reason.KEY_MISMATCH.value)
-    return typed.withColumn("reason", F.when(is_withdrawn, withdrawal_reason).otherwise(route_reason))
+    reason = F.when(is_withdrawn, withdrawal_reason).otherwise(route_reason)
+    return {field.column: _typed(field) for field in SHIP_ROUTES.fields}, package, {"reason": reason}
 
 
 def _typed(field: WireField) -> Column:
