@@ -33,6 +33,9 @@ format: $(READY) ## Format the code
 mutations: $(READY) ## Break each rule of the tables on purpose: a test must fail for each
 	$(VENV)/bin/python -m tests.mutations
 
+bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make bench ARGS="--scans 50000 --repeats 1")
+	$(VENV)/bin/python -m tests.benchmarks $(ARGS)
+
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 
@@ -52,4 +55,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py
 	@$(VENV)/bin/python infra/setup.py
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format mutations lock docs clean
+.PHONY: help setup demo test test-fast lint format mutations bench lock docs clean
