@@ -6,7 +6,7 @@ coordinates, also on a repeat, and also when they take several batches at once.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,6 +38,7 @@ from pipelines.jobs.batch import Batch, Reach, Standing
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
+from pipelines.transforms.windows import hour_of, in_hours
 
 
 @dataclass(frozen=True)
@@ -194,7 +195,7 @@ class MicroBatch:
                 return self._added(table, topic.name, self._unfolded(flow))
             case Comparable(table):
                 (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
-                return self._lake.read(table).where(_happened_in(heard.hours))
+                return self._lake.read(table).where(in_hours(F.col("occurred_at"), heard.hours))
             case Around(new, margin):
                 micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
                 span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
@@ -225,30 +226,15 @@ class MicroBatch:
         """Reads the batch's records of a topic, once, and looks at what they are."""
         records = self._judged(self._log.records(topic.name, self._batch.ranges), topic)
         records = records.select(*silver.column_names, "reason").persist()
-        hour = F.unix_seconds("occurred_at") / 3600 if topic == SHIP_EVENTS else F.lit(None)
+        hour = hour_of(F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(None)
         found = records.agg(
-            F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), F.floor(hour)))
+            F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), hour))
         ).collect()[0]
         self._heard[topic.name] = Heard(records, found[0], found[1], tuple(found[2]))
         return self._heard[topic.name]
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
         return judged(records, topic, self._wire_formats[topic.name])
-
-
-def _happened_in(hours: Iterable[int]) -> Column:
-    """Whether `occurred_at` is in one of the hours since the epoch: as few ranges as there are, for Delta skips files
-    by them.
-    """
-    begin, condition = None, F.lit(False)
-    remaining = sorted(hours)
-    for hour, following in zip(remaining, [*remaining[1:], None], strict=True):
-        begin = hour if begin is None else begin
-        if following != hour + 1:
-            first, after = (F.timestamp_seconds(F.lit(each * 3600)) for each in (begin, hour + 1))
-            condition = condition | ((F.col("occurred_at") >= first) & (F.col("occurred_at") < after))
-            begin = None
-    return condition
 
 
 @contextmanager

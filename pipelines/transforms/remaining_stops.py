@@ -34,38 +34,48 @@ def remaining_stops(scans: DataFrame, routes: DataFrame, current: DataFrame) -> 
         routes: New rows of silver.ship_routes.
         current: The table as it stands.
     """
-    touched = _greatest(scans, SCAN_ORDER, SCAN_COLUMNS, "scan").join(
-        _greatest(routes, ROUTE_ORDER, ROUTE_COLUMNS, "route"), "tracking_number", "full_outer"
+    new = _told(scans, SCAN_COLUMNS, "scan").unionByName(
+        _told(routes, ROUTE_COLUMNS, "route"), allowMissingColumns=True
     )
-    of_touched = current.join(F.broadcast(touched.select("tracking_number")), "tracking_number", "left_semi")
-    before = F.struct(*(F.col(name) for name in GOLD_REMAINING_STOPS.column_names)).alias("before")
-    both = touched.join(of_touched.select("tracking_number", before), "tracking_number", "left")
-    scan_is_newer = _is_newer("scan", SCAN_ORDER, SCAN_COLUMNS)
-    route_is_newer = _is_newer("route", ROUTE_ORDER, ROUTE_COLUMNS)
-    changed = both.where(scan_is_newer | route_is_newer).select(
-        "tracking_number",
-        *(_pick(scan_is_newer, "scan", name) for name in SCAN_COLUMNS),
-        *(_pick(route_is_newer, "route", name) for name in ROUTE_COLUMNS),
+    touched = F.broadcast(new.select("tracking_number").distinct())
+    known = current.join(touched, "tracking_number", "left_semi").select(
+        "tracking_number", _known(SCAN_COLUMNS, "scan"), _known(ROUTE_COLUMNS, "route")
     )
-    return changed.withColumn("number_of_remaining_stops", F.col("end_stop_id") - F.col("current_stop_id")).select(
-        *GOLD_REMAINING_STOPS.column_names
+    greatest = (
+        new.unionByName(known)
+        .groupBy("tracking_number")
+        .agg(_greatest("scan", SCAN_ORDER, SCAN_COLUMNS), _greatest("route", ROUTE_ORDER, ROUTE_COLUMNS))
+    )
+    return (
+        greatest.where(F.col("scan.is_new") | F.col("route.is_new"))
+        .select(
+            "tracking_number",
+            *(F.col(f"scan.{name}") for name in SCAN_COLUMNS),
+            *(F.col(f"route.{name}") for name in ROUTE_COLUMNS),
+        )
+        .withColumn("number_of_remaining_stops", F.col("end_stop_id") - F.col("current_stop_id"))
+        .select(*GOLD_REMAINING_STOPS.column_names)
     )
 
 
-def _greatest(rows: DataFrame, order: tuple[str, ...], columns: dict[str, str], name: str) -> DataFrame:
-    """tracking_number and a struct `name`: the columns of each package's greatest row."""
-    row = F.struct(*(F.col(source).alias(target) for target, source in columns.items()))
-    return rows.groupBy("tracking_number").agg(F.max_by(row, F.struct(*order)).alias(name))
+def _told(rows: DataFrame, columns: dict[str, str], name: str) -> DataFrame:
+    """tracking_number and a struct `name`: what each new row says of the package's report."""
+    told = F.struct(*(F.col(source).alias(target) for target, source in columns.items()), F.lit(True).alias("is_new"))
+    return rows.select("tracking_number", told.alias(name))
 
 
-def _is_newer(name: str, order: tuple[str, ...], columns: dict[str, str]) -> Column:
-    """Whether the batch's row is greater than the one in the table; a row that is not there is the least of all."""
-    target = {source: target for target, source in columns.items()}
-    candidate, known = (F.struct(*(F.col(f"{side}.{target[source]}") for source in order)) for side in (name, "before"))
-    offset = target["kafka_offset"]
-    has_known = F.col(f"before.{offset}").isNotNull()
-    return F.col(f"{name}.{offset}").isNotNull() & (~has_known | (candidate > known))
+def _known(columns: dict[str, str], name: str) -> Column:
+    """The same of the report as it stands; null when it has no scan, or no route."""
+    said = F.struct(*(F.col(target) for target in columns), F.lit(False).alias("is_new"))
+    return F.when(F.col(_reported("kafka_offset", columns)).isNotNull(), said).alias(name)
 
 
-def _pick(is_newer: Column, name: str, column: str) -> Column:
-    return F.when(is_newer, F.col(f"{name}.{column}")).otherwise(F.col(f"before.{column}")).alias(column)
+def _greatest(name: str, order: tuple[str, ...], columns: dict[str, str]) -> Column:
+    """Of equals the known one: what it says is in the table already."""
+    rank = F.struct(*(F.col(f"{name}.{_reported(source, columns)}") for source in order), ~F.col(f"{name}.is_new"))
+    return F.max_by(name, F.when(F.col(name).isNotNull(), rank)).alias(name)
+
+
+def _reported(source: str, columns: dict[str, str]) -> str:
+    """The report's column that is made from a column of silver."""
+    return next(target for target, column in columns.items() if column == source)

@@ -7,6 +7,7 @@ ASKED = "pipelines/jobs/batch.py"
 BATCH = "pipelines/jobs/micro_batch.py"
 CYCLE = "pipelines/jobs/cycle.py"
 POSITION = "pipelines/jobs/position.py"
+WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
 LOCK = "pipelines/io/live_lock.py"
@@ -33,7 +34,7 @@ ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn
 T_FOLLOWING = "tests/jobs/test_following.py"
 UP_TO = f"{T_FOLLOWING}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
 TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_next_start"
-HOURS = "tests/jobs/test_micro_batch.py::test_hours_that_follow_each_other_are_one_range_up_to_the_end_of_the_last"
+HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 T_POSITION = "tests/jobs/test_position.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
@@ -54,27 +55,30 @@ AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 ONE_WRITER = "One writer: a second live job is refused"
 TRUTH = "Row-level truth is a CHECK constraint"
 
-_HOURS = "return self._lake.read(table).where(_happened_in(heard.hours))"
+_HOURS = 'in_hours(F.col("occurred_at"), heard.hours)'
 _AROUND = "between(begin - F.lit(margin), end + F.lit(margin))"
 _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
 
 MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
-        BATCH, _HOURS, "return self._lake.read(table).where(_happened_in(sorted(heard.hours)[:1]))", A_WEEK_LATER,
+        BATCH, _HOURS, 'in_hours(F.col("occurred_at"), sorted(heard.hours)[:1])', A_WEEK_LATER,
     ),
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
-        BATCH, _HOURS, "return self._lake.read(table).where(_happened_in(sorted(heard.hours)[-1:]))", AS_EARLY,
+        BATCH, _HOURS, 'in_hours(F.col("occurred_at"), sorted(heard.hours)[-1:])', AS_EARLY,
     ),
     Mutation(
         WHATEVER_DISTANCE, "of hours that follow each other only the last is looked at",
-        BATCH, "begin = hour if begin is None else begin", "begin = hour", HOURS,
+        WINDOWS, "ranges.pop()[0] if", "(ranges.pop() and number) if", HOURS,
     ),
     Mutation(
-        WHATEVER_DISTANCE, "an hour's last moment is not looked at",
-        BATCH, "F.lit(each * 3600)) for each in (begin, hour + 1)", "F.lit(each * 3600)) for each in (begin, hour)",
-        HOURS,
+        WHATEVER_DISTANCE, "the first moment after an hour is looked at, too",
+        WINDOWS, "(time < after)", "(time <= after)", HOURS,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "the first moment of an hour is not looked at",
+        WINDOWS, "(time >= first)", "(time > first)", HOURS,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour back",

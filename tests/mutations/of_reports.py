@@ -48,9 +48,15 @@ MUTATIONS = (
         LATEST_SCAN, "the offset does not matter",
         REMAINING, _SCAN_ORDER, 'SCAN_ORDER = ("occurred_at", "kafka_timestamp", "kafka_partition")', TIES,
     ),
-    Mutation(LATEST_SCAN, "the least of a batch is taken", REMAINING, "F.max_by(row,", "F.min_by(row,", TIES),
-    Mutation(LATEST_SCAN, "the last batch wins", REMAINING, "(candidate > known)", "F.lit(True)", LATE_SCAN),
-    Mutation(ONCE, "an equal row counts as newer", REMAINING, "(candidate > known)", "(candidate >= known)", AGAIN),
+    Mutation(LATEST_SCAN, "the least of a batch is taken", REMAINING, "F.max_by(name,", "F.min_by(name,", TIES),
+    Mutation(
+        LATEST_SCAN, "the last batch wins", REMAINING, "rank = F.struct(", 'rank = F.struct(F.col(f"{name}.is_new"), ',
+        LATE_SCAN,
+    ),
+    Mutation(
+        ONCE, "an equal row counts as newer",
+        REMAINING, '~F.col(f"{name}.is_new")', 'F.col(f"{name}.is_new")', AGAIN,
+    ),
     Mutation(
         ROUTE_IN_FORCE, "the Kafka timestamp does not matter",
         REMAINING, _ROUTE_ORDER, 'ROUTE_ORDER = ("kafka_partition", "kafka_offset")', OLDER_ROUTE,
@@ -69,8 +75,8 @@ MUTATIONS = (
     ),
     Mutation(
         WITHDRAWAL, "the end of the route before it stays",
-        REMAINING, 'F.when(is_newer, F.col(f"{name}.{column}")).otherwise(F.col(f"before.{column}"))',
-        'F.coalesce(F.when(is_newer, F.col(f"{name}.{column}")), F.col(f"before.{column}"))', WITHDRAWN,
+        REMAINING, "F.when(F.col(name).isNotNull(), rank)",
+        'F.when(F.col(f"{name}.{list(columns)[0]}").isNotNull(), rank)', WITHDRAWN,
     ),
     Mutation(
         REPORT, "the difference is the other way round",
@@ -86,15 +92,15 @@ MUTATIONS = (
     ),
     Mutation(
         EITHER_FIRST, "a route counts only in a batch with a scan of its package",
-        REMAINING, '"tracking_number", "full_outer"', '"tracking_number", "left"', NEW_ROUTE,
+        REMAINING, 'F.col("scan.is_new") | F.col("route.is_new")', 'F.col("scan.is_new")', NEW_ROUTE,
     ),
     Mutation(
         EITHER_FIRST, "a scan counts only in a batch with a route of its package",
-        REMAINING, '"tracking_number", "full_outer"', '"tracking_number", "right"', INCOMPLETE,
+        REMAINING, 'F.col("scan.is_new") | F.col("route.is_new")', 'F.col("route.is_new")', INCOMPLETE,
     ),
     Mutation(
         EITHER_FIRST, "a new route forgets the scan before it",
-        REMAINING, '.otherwise(F.col(f"before.{column}"))', "", SCAN_FIRST,
+        REMAINING, "new.unionByName(known)", "new", SCAN_FIRST,
     ),
     Mutation(
         PUBLISHED, "members that are null are left out",

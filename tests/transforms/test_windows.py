@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.transforms.windows import sliding_starts, tumbling_start
+from pipelines.transforms.windows import hour_of, in_hours, sliding_starts, tumbling_start
 from tests.oracle.makers import at
 
 EVE = "1969-12-31"
@@ -86,3 +86,16 @@ def test_windows_are_aligned_to_the_epoch_and_not_to_a_calendar(starts: dict[int
 def test_windows_of_the_first_year_are_aligned_as_all_are(starts: dict[int, Starts]) -> None:
     moment = at("10:00", "0001-01-03")
     assert (starts[moment].hour, starts[moment].sliding) == (moment, [at("09:55", "0001-01-03"), moment])
+
+
+def test_hours_are_half_open_and_those_that_follow_each_other_are_one_range(spark: SparkSession) -> None:
+    clocks = ("09:59:59.999999", "10:00", "11:00", "11:59:59.999999", "12:00", "14:00", "14:59:59.999999", "15:00")
+    frame = spark.createDataFrame([(clock, at(clock)) for clock in clocks], "clock STRING, micros BIGINT")
+    time = F.timestamp_micros("micros")
+    first = frame.select(hour_of(time).alias("hour")).first()
+    assert first is not None
+    ten = first["hour"] + 1
+    assert ten == at("10:00") // 3_600_000_000
+    within = {row["clock"] for row in frame.where(in_hours(time, {ten + 4, ten + 1, ten})).collect()}
+    assert within == {"10:00", "11:00", "11:59:59.999999", "14:00", "14:59:59.999999"}
+    assert frame.where(in_hours(time, ())).count() == 0
