@@ -22,7 +22,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The product's own session, on two cores."""
-    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=1024))
+    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=4096))
     session = open_session(settings, "tests")
     yield session
     session.stop()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _forget_tables() -> Iterator[None]:
+    """Delta keeps megabytes of plans for each table of each lake, and tests make hundreds of lakes."""
+    yield
+    session = SparkSession.getActiveSession()
+    if session is not None and session._jvm is not None:
+        session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
