@@ -1,0 +1,52 @@
+"""What is measured, how often and at which size; and where everything that a benchmark makes is put."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+HOME = ROOT / "var" / "benchmarks"
+"""Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
+
+PARTS = ("drain-cold", "drain-warm", "freshness", "start")
+CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Sizes of a benchmark.
+
+    Attributes:
+        scans: Records of ship-events in the seeded log.
+        packages: Packages of the simulated world, and of the steady feed.
+        repeats: Measured runs of each contender.
+        warm_ups: Drains that a warm process has done before the first one that counts.
+        rates: Scans per second of the steady feeds.
+        seconds: How long each of them lasts; the second half counts.
+        parts: Those of `PARTS` that are run.
+        contenders: Those of `CONTENDERS` that take part.
+    """
+
+    scans: int = 1_000_000
+    packages: int = 100_000
+    repeats: int = 3
+    warm_ups: int = 1
+    rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
+    seconds: int = 180
+    parts: tuple[str, ...] = PARTS
+    contenders: tuple[str, ...] = CONTENDERS
+
+
+def chosen(given: str, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The known names that are given, or begin with what is given: `drain` is `drain-cold` and `drain-warm`.
+
+    Raises `ValueError` for a name that fits none.
+    """
+    words = [word.strip() for word in given.split(",") if word.strip()]
+    for word in words:
+        if not any(_fits(name, word) for name in known):
+            raise ValueError(f"There is no {word!r}. There are: {', '.join(known)}.")
+    return tuple(name for name in known if any(_fits(name, word) for word in words))
+
+
+def _fits(name: str, word: str) -> bool:
+    return name == word or name.startswith(f"{word}-")
