@@ -12,6 +12,7 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from pipelines.io.lake import Lake
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import BATCHES, Case, Pack, cases, packed
 from tests.comparison import Rows, expected_rows
@@ -45,7 +46,7 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     """
     pack = packed(all_cases)
     chance = random.Random(SEED)
-    spark_lake = new_lake(spark, str(root))
+    new_lake(spark, str(root))
     due = {number: number == BATCHES - 1 or chance.random() < 0.5 for number in range(BATCHES)}
     for batch in batches(*pack.batches):
         is_due = lambda number, every: not every or due[number]  # noqa: E731
@@ -53,8 +54,8 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
             crashing = CrashingLake(spark, str(root), chance.randint(1, 8))
             with suppress(Crashed):  # a small batch may have fewer writes
                 run(crashing, spark, pack.records, [batch], is_due)
-        run(spark_lake, spark, pack.records, [batch], is_due)
-    return differences(pack, expected_rows(pack.records), tables(spark_lake))
+        run(Lake(spark, str(root)), spark, pack.records, [batch], is_due)
+    return differences(pack, expected_rows(pack.records), tables(Lake(spark, str(root))))
 
 
 def differences(pack: Pack, expected: dict[str, Rows], found: dict[str, Rows]) -> Differences:
