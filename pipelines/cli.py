@@ -285,6 +285,13 @@ def demo() -> None:
     job.run(_settings(), _console())
 
 
+INTERRUPTED = 130
+"""The shell's exit code for Ctrl-C."""
+
+DUCKDB_INTERRUPTED = "Query interrupted"
+"""What DuckDB raises as a plain RuntimeError when Ctrl-C falls into a query."""
+
+
 def main() -> None:
     """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet."""
     try:
@@ -297,7 +304,11 @@ def main() -> None:
             sys.stderr.write(f"pts: {error}\n")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+    except RuntimeError as error:
+        if str(error) != DUCKDB_INTERRUPTED:
+            raise
+        sys.exit(INTERRUPTED)
     except BrokenPipeError:
         # Or the interpreter flushes again when it ends, and complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -71,4 +71,7 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     for key, value in (PROPERTIES | settings.spark.conf).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    session = builder.getOrCreate()
+    # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
+    session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+    return session

@@ -133,10 +133,18 @@ def _failing_main(monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> No
     cli.main()
 
 
-def test_ctrl_c_exits_130_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("failure", [KeyboardInterrupt(), RuntimeError("Query interrupted")])
+def test_ctrl_c_exits_130_without_a_traceback_also_within_a_query(
+    monkeypatch: pytest.MonkeyPatch, failure: BaseException
+) -> None:
     with pytest.raises(SystemExit) as stopped:
-        _failing_main(monkeypatch, KeyboardInterrupt())
+        _failing_main(monkeypatch, failure)
     assert stopped.value.code == 130
+
+
+def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RuntimeError, match="a defect"):
+        _failing_main(monkeypatch, RuntimeError("a defect"))
 
 
 def test_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

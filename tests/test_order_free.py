@@ -13,6 +13,7 @@ from hypothesis import Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines.graph import TURNS
+from pipelines.io.lake import Lake
 from pipelines.jobs.batch import Batch, Following
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import Case, Pack, cases, packed
@@ -48,14 +49,14 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     """
     pack = packed(all_cases)
     chance = random.Random(SEED)
-    spark_lake = new_lake(spark, str(root))
+    new_lake(spark, str(root))
     for batch in followed_at_random(batches(*pack.batches), chance):
         if batch.batch_id:
             crashing = CrashingLake(spark, str(root), chance.randint(1, 11))
             with suppress(Crashed):  # a small batch may have fewer writes
                 run(crashing, spark, pack.records, [batch])
-        run(spark_lake, spark, pack.records, [batch])
-    return differences(pack, expected_rows(pack.records), tables(spark_lake))
+        run(Lake(spark, str(root)), spark, pack.records, [batch])
+    return differences(pack, expected_rows(pack.records), tables(Lake(spark, str(root))))
 
 
 def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterator[Batch]:

@@ -166,7 +166,8 @@ def test_a_cluster_with_two_workers_gives_the_same_tables(base: Settings, tmp_pa
 
 
 def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings) -> None:
-    """Last in this module: it takes records from the log. The lake `ended` has not read all of them."""
+    """Last in this module: it takes records from the log, also those that the lake `ended` cannot have read."""
+    simulate.run(FEED.model_copy(update={"seed": 7, "count": 1_000}), base)
     ends = end_offsets(base.bootstrap_servers, ["ship-events"])["ship-events"]
     admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
     for future in admin.delete_records([TopicPartition("ship-events", n, end) for n, end in ends.items()]).values():
