@@ -12,11 +12,10 @@ from pipelines.tables import OPS_BATCHES
 LEDGER = OPS_BATCHES.name
 STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
 STOOD_AT = f"""(
-    SELECT position AS batch_id, table_name, min(batch_id) AS noted_in, arg_min(version, batch_id) AS version,
-        arg_min(expired_before, batch_id) AS expired_before
-    FROM {STATES} GROUP BY position, table_name
+    SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
+    FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id)
 )"""
-"""One row for each batch at which a table stood: its version, as the first ledger row that has it there says."""
+"""One row for each batch at which a table stood: its state, as the first ledger row that has it there says."""
 
 COMPLETE = f"""(
     SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STOOD_AT} GROUP BY batch_id)
