@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -34,10 +36,36 @@ PROPERTIES = {
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
     "spark.kafka.consumer.cache.timeout": "30s",
+    # Plans are written out for every query, for a UI that is off.
+    "spark.sql.maxPlanStringLength": "100",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
+
+
+FEW_ROWS = 10_000
+"""Up to here, compiling a plan costs more than it saves."""
+
+PROPERTIES_FOR_FEW_ROWS = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.shuffle.partitions": "1",
+}
+
+
+@contextmanager
+def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
+    """Plans what is run within for about so many new rows: a few are interpreted by one task, not compiled for many."""
+    few = PROPERTIES_FOR_FEW_ROWS if row_count <= FEW_ROWS else {}
+    before = {key: str(spark.conf.get(key)) for key in few}
+    try:
+        for key, value in few.items():
+            spark.conf.set(key, value)
+        yield
+    finally:
+        for key, old in before.items():
+            spark.conf.set(key, old)
 
 
 def open_session(settings: Settings, name: str = "pts") -> SparkSession:

@@ -62,8 +62,10 @@ class KafkaLog:
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
 
-        An action fails when the log no longer holds all of them: Spark's batch reader never skips.
+        They are read by as many tasks as a shuffle has, or fewer. An action fails when the log no longer holds all of
+        them: Spark's batch reader never skips.
         """
+        tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
         frame = (
             self._spark.read.format("kafka")
@@ -81,7 +83,7 @@ class KafkaLog:
             F.col("partition").alias("kafka_partition"),
             F.col("offset").alias("kafka_offset"),
             F.col("timestamp").alias("kafka_timestamp"),
-        )
+        ).coalesce(tasks)
 
     def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""

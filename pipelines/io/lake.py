@@ -1,8 +1,8 @@
 """Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from functools import cache
 from urllib.parse import unquote
 
 from delta import DeltaTable
@@ -24,7 +24,7 @@ class Lake:
     Between two of its own writes to a table it accepts only commits that change no row, such as a compaction.
 
     Args:
-        spark: The session.
+        spark: The session that reads and writes them.
         root: Folder or URI.
         versions: By table name, the version up to which commits are known to be in order; the newest, where not given.
     """
@@ -32,7 +32,7 @@ class Lake:
     def __init__(self, spark: SparkSession, root: str, versions: Mapping[str, int] | None = None) -> None:
         self.root = root
         self.versions = dict(versions or {})
-        self._spark = spark
+        self.spark = spark
         self._storage = Storage(spark)
 
     def path(self, table: Table) -> str:
@@ -57,7 +57,7 @@ class Lake:
         properties = ", ".join(f"'{name}' = '{_quoted(value)}'" for name, value in table.properties.items())
         cluster_by = f"CLUSTER BY ({', '.join(table.cluster_by)})" if table.cluster_by else ""
         try:
-            self._spark.sql(
+            self.spark.sql(
                 f"CREATE TABLE delta.`{self.path(table)}` ({columns}) USING DELTA {cluster_by} "
                 f"COMMENT '{_quoted(table.doc)}' TBLPROPERTIES ({properties})"
             )
@@ -67,7 +67,7 @@ class Lake:
             ) from error
 
     def _differences(self, table: Table) -> Iterator[str]:
-        detail = DeltaTable.forPath(self._spark, self.path(table)).detail().first()
+        detail = DeltaTable.forPath(self.spark, self.path(table)).detail().first()
         assert detail is not None
         fields = {field.name: field for field in self.read(table).schema}
         expected = {field.name: field for field in self._schema(table)}
@@ -93,18 +93,27 @@ class Lake:
             if there_properties.get(key) != table.properties.get(key):
                 yield f"property {key} is {there_properties.get(key)!r}, not {table.properties.get(key)!r}"
 
-    def _schema(self, table: Table) -> Any:
+    def _schema(self, table: Table) -> T.StructType:
         columns = ", ".join(
             f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns
         )
-        return self._spark.createDataFrame([], columns).schema
+        return _schema(columns)
 
     def exists(self, table: Table) -> bool:
-        return DeltaTable.isDeltaTable(self._spark, self.path(table))
+        return DeltaTable.isDeltaTable(self.spark, self.path(table))
 
     def read(self, table: Table) -> DataFrame:
         """The table's rows at its newest version."""
-        return self._spark.read.format("delta").load(self.path(table))
+        return self.spark.read.format("delta").load(self.path(table))
+
+    def added(self, changes: Iterable[Change], table: Table) -> DataFrame:
+        """The rows that commits added, from their own files: without a look at the rest of the table.
+
+        Fails when they are gone, which takes a compaction and a VACUUM since.
+        """
+        names = [f"{self.path(table)}/{name}" for change in changes for name in change.files]
+        schema = self._schema(table)
+        return self.spark.read.schema(schema).parquet(*names) if names else self.spark.createDataFrame([], schema)
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""
@@ -135,7 +144,7 @@ class Lake:
     def delete(self, condition: Column, table: Table, transaction: Transaction) -> Change:
         """Takes out the rows for which the condition holds, once per transaction; returns the commit."""
         with self._transaction(transaction):
-            DeltaTable.forPath(self._spark, self.path(table)).delete(condition)
+            DeltaTable.forPath(self.spark, self.path(table)).delete(condition)
         return self._commit_of(table, transaction)
 
     def _save(self, writer: DataFrameWriter, table: Table, transaction: Transaction) -> Change:
@@ -145,7 +154,7 @@ class Lake:
 
     def _matching(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
         condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
-        target = DeltaTable.forPath(self._spark, self.path(table)).alias("target")
+        target = DeltaTable.forPath(self.spark, self.path(table)).alias("target")
         return target.merge(rows.alias("source"), condition)
 
     @contextmanager
@@ -153,12 +162,12 @@ class Lake:
         """MERGE takes its transaction from the session. Left there, it would make the next unrelated write vanish."""
         names = {"txnAppId": transaction.app_id, "txnVersion": str(transaction.version)}
         for name, value in names.items():
-            self._spark.conf.set(f"spark.databricks.delta.write.{name}", value)
+            self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)
         try:
             yield
         finally:
             for name in names:
-                self._spark.conf.unset(f"spark.databricks.delta.write.{name}")
+                self.spark.conf.unset(f"spark.databricks.delta.write.{name}")
 
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.
@@ -221,6 +230,13 @@ def way_out(*tables: Table) -> str:
         names = " ".join(table.name for table in tables)
         return f"`pts rebuild {names}` makes {'it' if len(tables) == 1 else 'them'} anew from silver."
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
+
+
+@cache
+def _schema(columns: str) -> T.StructType:
+    schema = T.DataType.fromDDL(columns)
+    assert isinstance(schema, T.StructType)
+    return schema
 
 
 def _nullability(field: T.StructField) -> str:

@@ -7,8 +7,8 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
+from urllib.parse import unquote
 
 from pipelines.io.storage import Storage
 
@@ -37,7 +37,7 @@ class Change:
         version: The table version that it made.
         operation: Delta's word for what was done.
         transaction: By whose write; None for a program that gave none.
-        added: Statistics of the files that it added.
+        added: The files that it added, as the log describes them.
     """
 
     version: int
@@ -52,20 +52,14 @@ class Change:
         return f"version {self.version} ({self.operation} by {by})"
 
     @property
-    def row_count(self) -> int:
-        """Rows in the files that it added."""
-        return sum(statistics["numRecords"] for statistics in self.added)
+    def files(self) -> tuple[str, ...]:
+        """Names of the files that it added, relative to the table."""
+        return tuple(unquote(file["path"]) for file in self.added)
 
     @property
-    def kafka_timestamps(self) -> tuple[datetime, datetime] | None:
-        """Least and greatest in those files; None where they say nothing of it."""
-        bounds = (
-            statistics.get(bound, {}).get("kafka_timestamp")
-            for statistics in self.added
-            for bound in ("minValues", "maxValues")
-        )
-        times = [datetime.fromisoformat(bound) for bound in bounds if bound]
-        return (min(times), max(times)) if times else None
+    def row_count(self) -> int:
+        """Rows in those files."""
+        return sum(json.loads(file["stats"])["numRecords"] for file in self.added)
 
 
 class TableLog:
@@ -103,7 +97,7 @@ class TableLog:
         if not (marks or redefines or any(file["dataChange"] for file in files)):
             return None
         operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
-        added = tuple(json.loads(action["add"].get("stats", "{}")) for action in actions if "add" in action)
+        added = tuple(action["add"] for action in actions if "add" in action)
         return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
 
     def _file(self, version: int) -> str:

@@ -6,7 +6,7 @@ coordinates, also on a repeat, and also when they take several batches at once.
 """
 
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -35,6 +35,7 @@ from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Change, Transaction
 from pipelines.jobs.batch import Batch, Reach, Standing
+from pipelines.session import planned_for
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
@@ -85,7 +86,8 @@ class MicroBatch:
         try:
             for flow in FLOWS:
                 if self._moves(flow) and self._has_input(flow):
-                    self._commits[flow.name] = self._write(flow)
+                    with planned_for(self._lake.spark, self._input_size(flow)):
+                        self._commits[flow.name] = self._write(flow)
         finally:
             for heard in self._heard.values():
                 heard.records.unpersist()
@@ -128,7 +130,11 @@ class MicroBatch:
 
     def _has_input(self, flow: Flow) -> bool:
         """A batch often holds records of one topic only, or none that is accepted: nothing to write then."""
-        return flow.into.name in self._batch.rebuilds or any(self._size(flow, read) for read in flow.reads)
+        return flow.into.name in self._batch.rebuilds or bool(self._input_size(flow))
+
+    def _input_size(self, flow: Flow) -> int:
+        """How many records or new rows the flow is given."""
+        return sum(self._size(flow, read) for read in flow.reads)
 
     def _size(self, flow: Flow, read: Read) -> int:
         match read:
@@ -192,7 +198,7 @@ class MicroBatch:
                 rest = archived.join(accepted, ["kafka_partition", "kafka_offset"], "left_anti")
                 return self._judged(rest, topic)
             case New(table, topic):
-                return self._added(table, topic.name, self._unfolded(flow))
+                return self._new(flow, table, topic)
             case Comparable(table):
                 (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
                 return self._lake.read(table).where(in_hours(F.col("occurred_at"), heard.hours))
@@ -219,7 +225,15 @@ class MicroBatch:
         reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
         return ranges_between(reached, self._reach(flow).offsets)
 
-    def _added(self, table: Table, topic: str, ranges: tuple[OffsetRange, ...]) -> DataFrame:
+    def _new(self, flow: Flow, table: Table, topic: Topic) -> DataFrame:
+        """Silver's rows that the flow's table lacks; when these are the batch's own, just the files they went into."""
+        unfolded = [part for part in self._unfolded(flow) if part.topic == topic.name]
+        if not all(part in self._batch.ranges for part in unfolded):
+            return self._added(table, topic.name, unfolded)
+        commits = (self._commits.get(each.name) for each in flows_into(table))
+        return self._lake.added(filter(None, commits), table)
+
+    def _added(self, table: Table, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         return self._lake.read(table).where(within(part for part in ranges if part.topic == topic))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:

@@ -2,11 +2,14 @@
 
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.tables import SILVER_SHIP_EVENTS
+
+EARLIER = -1
+"""Before every place of the batch."""
 
 
 def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
@@ -19,18 +22,28 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
         judged: Records of topic ship-events with their verdicts.
         known: Scans that earlier batches kept: at least those that happened at the same times as the batch's.
     """
-    earliest_first = Window.partitionBy(*SCAN_IDENTITY).orderBy("kafka_partition", "kafka_offset")
-    accepted = judged.where(F.col("reason").isNull())
-    told_once = (
-        accepted.withColumn("nth", F.row_number().over(earliest_first))
-        .where("nth = 1")
-        .select(*SILVER_SHIP_EVENTS.column_names)
+    accepted = judged.where(F.col("reason").isNull()).select(*SILVER_SHIP_EVENTS.column_names)
+    told = accepted.select(*SCAN_IDENTITY, _place().alias("place"))
+    # Mostly the batch's scans are fewer than the known ones: the first join finds the few of these that matter.
+    told_before = known.alias("known").join(told.alias("told"), _same("known", "told"), "left_semi")
+    told_again = (
+        told.unionByName(told_before.select(*SCAN_IDENTITY, F.lit(EARLIER).alias("place")))
+        .groupBy(*SCAN_IDENTITY)
+        .agg(F.min("place").alias("first_place"), F.count("*").alias("times"))
+        .where("times > 1")
     )
-    # The batch's scans are fewer than the known ones: the first join finds the few of these that matter.
-    told_before = known.alias("known").join(
-        accepted.select(*SCAN_IDENTITY).alias("told"), _same("known", "told"), "left_semi"
+    is_first = F.coalesce(F.col("first_place") == _place(), F.lit(True))
+    return (
+        accepted.alias("scan")
+        .join(F.broadcast(told_again.alias("again")), _same("scan", "again"), "left_outer")
+        .where(is_first)
+        .select("scan.*")
     )
-    return told_once.alias("told").join(F.broadcast(told_before.alias("known")), _same("known", "told"), "left_anti")
+
+
+def _place() -> Column:
+    """Partition and offset as one number, in that order, so that Spark aggregates it by hash. Offsets fit 48 bits."""
+    return F.shiftleft(F.col("kafka_partition").cast("bigint"), 48) + F.col("kafka_offset")
 
 
 def _same(left: str, right: str) -> Column:

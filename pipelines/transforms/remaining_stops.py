@@ -37,8 +37,7 @@ def remaining_stops(scans: DataFrame, routes: DataFrame, current: DataFrame) -> 
     new = _told(scans, SCAN_COLUMNS, "scan").unionByName(
         _told(routes, ROUTE_COLUMNS, "route"), allowMissingColumns=True
     )
-    touched = F.broadcast(new.select("tracking_number").distinct())
-    known = current.join(touched, "tracking_number", "left_semi").select(
+    known = current.join(new.select("tracking_number"), "tracking_number", "left_semi").select(
         "tracking_number", _known(SCAN_COLUMNS, "scan"), _known(ROUTE_COLUMNS, "route")
     )
     greatest = (
