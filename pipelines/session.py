@@ -36,10 +36,10 @@ PROPERTIES = {
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
     "spark.kafka.consumer.cache.timeout": "30s",
-    # Plans are written out for every query, for a UI that is off.
-    "spark.sql.maxPlanStringLength": "100",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # What the job takes out of Spark: the rows of small batches. More than this stays in it.
+    "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
 

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from urllib.parse import unquote
 
+import pyarrow as pa
 from delta import DeltaTable
 from delta.tables import DeltaMergeBuilder
 from pyspark.errors import AnalysisException
@@ -13,9 +14,17 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.storage import Storage
+from pipelines.io import small_writes
+from pipelines.io.storage import MISREAD_PATH, Storage
 from pipelines.io.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
+
+MANY = 1 << 62
+FEW_ROWS = 250_000
+"""Up to here, rows are handed to this process, as some 50 MB, and written without Spark."""
+
+TOO_LARGE = "spark.driver.maxResultSize"
+"""How Spark says that rows are more bytes than this process may be given."""
 
 
 class Lake:
@@ -34,6 +43,7 @@ class Lake:
         self.versions = dict(versions or {})
         self.spark = spark
         self._storage = Storage(spark)
+        self._is_folder = "://" not in root and not MISREAD_PATH.search(root)
 
     def path(self, table: Table) -> str:
         return f"{self.root}/{table.name.replace('.', '/')}"
@@ -55,10 +65,9 @@ class Lake:
     def _create(self, table: Table) -> None:
         columns = ", ".join(column.ddl for column in table.columns)
         properties = ", ".join(f"'{name}' = '{_quoted(value)}'" for name, value in table.properties.items())
-        cluster_by = f"CLUSTER BY ({', '.join(table.cluster_by)})" if table.cluster_by else ""
         try:
             self.spark.sql(
-                f"CREATE TABLE delta.`{self.path(table)}` ({columns}) USING DELTA {cluster_by} "
+                f"CREATE TABLE delta.`{self.path(table)}` ({columns}) USING DELTA "
                 f"COMMENT '{_quoted(table.doc)}' TBLPROPERTIES ({properties})"
             )
         except AnalysisException as error:
@@ -83,9 +92,6 @@ class Lake:
                 yield f"column {name} is {_nullability(there)}, not {_nullability(here)}"
         if not fields.keys() ^ expected.keys() and list(fields) != list(expected):
             yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
-        if tuple(detail["clusteringColumns"]) != table.cluster_by:
-            there_columns = ", ".join(detail["clusteringColumns"])
-            yield f"it is clustered by ({there_columns}), not by ({', '.join(table.cluster_by)})"
         there_properties = {
             key: value for key, value in detail["properties"].items() if key in table.properties or "constraints" in key
         }
@@ -115,31 +121,54 @@ class Lake:
         schema = self._schema(table)
         return self.spark.read.schema(schema).parquet(*names) if names else self.spark.createDataFrame([], schema)
 
-    def append(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
-        """Adds the rows, once per transaction however often it is called; returns the commit that holds them."""
+    def append(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
+        """Adds the rows, once per transaction however often it is called; returns the commit that holds them.
+
+        `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
+        """
+        if (few := self._in_memory(rows, expected)) is not None:
+            small_writes.append(self.path(table), few, transaction)
+            return self._commit_of(table, transaction)
         return self._save(rows.write.mode("append"), table, transaction)
 
     def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
-        """Puts the rows in place of all there are, in one commit, once per transaction; returns it.
+        """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
+        return self._save(rows.write.mode("overwrite"), table, transaction)
 
-        By a condition that always holds: overwriting without one would forget how the table is clustered.
-        """
-        return self._save(rows.write.mode("overwrite").option("replaceWhere", "true"), table, transaction)
-
-    def merge(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
+    def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        with self._transaction(transaction):
-            self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+        if (few := self._in_memory(rows, expected)) is not None:
+            small_writes.merge(self.path(table), few, table, transaction)
+        else:
+            with self._transaction(transaction):
+                self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
 
-    def add(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
+    def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
+        if (few := self._in_memory(rows, expected)) is not None:
+            small_writes.add(self.path(table), few, table, transaction)
+            return self._commit_of(table, transaction)
         sums: dict[str, str | Column] = {
             name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
         }
         with self._transaction(transaction):
             self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
+
+    def _in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
+        """The rows, when they are few; None when they are not, or too large, or the lake is not a folder.
+
+        Rows that are few may be large: Spark's own limit on what it hands to this process bounds them.
+        """
+        if expected > FEW_ROWS or not self._is_folder:
+            return None
+        try:
+            return rows.toArrow()
+        except Exception as error:
+            if TOO_LARGE not in str(error):
+                raise
+            return None
 
     def delete(self, condition: Column, table: Table, transaction: Transaction) -> Change:
         """Takes out the rows for which the condition holds, once per transaction; returns the commit."""

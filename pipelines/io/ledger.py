@@ -126,7 +126,7 @@ class Ledger:
         text = json.dumps(values, default=datetime.isoformat)
         schema = ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns)
         frame = self._spark.range(0, 1, 1, 1).select(F.from_json(F.lit(text), schema).alias("row")).select("row.*")
-        self._lake.append(frame, OPS_BATCHES, transaction)
+        self._lake.append(frame, OPS_BATCHES, transaction, expected=1)
 
 
 def _ledger_row(row: dict[str, Any]) -> LedgerRow:

@@ -22,6 +22,7 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.read_only import check_is_query, first_sentence
+from pipelines.io.storage import MISREAD_PATH
 from pipelines.tables import OPS_BATCHES
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
 
 READABLE_FEATURES = frozenset({"timestampNtz"})
 """Reader features of the Delta protocol that change neither which rows of a file count nor its columns' names."""
-
-MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
-"""What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
 EMPTY_LOG = "No files in log segment"
 """How delta-rs says that a table's log is there and has no commit."""

@@ -1,14 +1,19 @@
 """Small files on whatever storage the lake is on, through Hadoop's file systems."""
 
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
+"""What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
 
 class Storage:
     """Reads and lists small text files by URI."""
 
-    def __init__(self, spark: SparkSession) -> None:
+    def __init__(self, spark: "SparkSession") -> None:
         self._jvm: Any = spark._jvm
         self._configuration = spark._jsc.hadoopConfiguration()
 

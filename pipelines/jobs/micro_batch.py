@@ -168,15 +168,16 @@ class MicroBatch:
             return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
         in_turn = flow.turn is not None
         transaction = self._batch.turn_transaction(flow.name) if in_turn else self._batch.transaction(flow.name)
+        expected = self._input_size(flow)
         if flow.write == "append":
-            return self._lake.append(rows, flow.into, transaction)
+            return self._lake.append(rows, flow.into, transaction, expected)
         fold = self._lake.merge if flow.write == "merge" else self._lake.add
         changed = rows.where(self._is_kept(flow))
         if not flow.publishes:
-            return fold(changed, flow.into, transaction)
+            return fold(changed, flow.into, transaction, expected)
         with _held(changed):
             self._log.send(flow.publishes.by(changed), flow.publishes.topic.name)
-            return fold(changed, flow.into, transaction)
+            return fold(changed, flow.into, transaction, expected)
 
     def _is_kept(self, flow: Flow) -> Column:
         """A late scan does not bring back, in part, what was let go as a whole."""

@@ -38,8 +38,8 @@ def _section(table: Table) -> Iterator[str]:
     yield ""
     yield f"- Grain: {table.grain}."
     yield f"- Key: {_names(table.key)}."
-    if table.cluster_by:
-        yield f"- Clustered by: {_names(table.cluster_by)}."
+    if table.z_order_by:
+        yield f"- Compaction orders rows along: {_names(table.z_order_by)}."
     yield f"- Minima and maxima are kept of: {_names(table.statistics or table.key)}."
     if table.measures:
         yield f"- Add up over parts of the log: {_names(table.measures)}."

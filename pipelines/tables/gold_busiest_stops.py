@@ -9,10 +9,10 @@ GOLD_BUSIEST_STOPS = Table(
     "country, state, city and postal code (by code point), nulls first.",
     grain="one row per window and rank",
     key=("window_start", "rank"),
-    cluster_by=("window_start",),
+    z_order_by=("window_start",),
     statistics=("window_start",),
     constraints={
-        "window_is_ten_minutes": "window_end = window_start + INTERVAL 10 MINUTES",
+        "window_is_ten_minutes": "window_end = window_start + INTERVAL '10' MINUTE",
         "rank_is_on_the_board": "rank BETWEEN 1 AND 10",
         "has_a_scan": "scan_count > 0",
     },

@@ -8,12 +8,12 @@ GOLD_FAILED_DELIVERY_ALERTS = Table(
     doc="Failed deliveries (status DF) that are at least the third of their package within an hour.",
     grain="one row per package and moment of such a failed delivery",
     key=("tracking_number", "occurred_at"),
-    cluster_by=("occurred_at",),
+    z_order_by=("occurred_at",),
     statistics=("tracking_number", "occurred_at"),
     constraints={
         "tracking_number_is_positive": "tracking_number > 0",
         "at_least_three": "failure_count >= 3",
-        "first_is_within_the_hour": "first_failed_at > occurred_at - INTERVAL 1 HOUR AND "
+        "first_is_within_the_hour": "first_failed_at > occurred_at - INTERVAL '1' HOUR AND "
         "first_failed_at <= occurred_at",
     },
     expiry=Expiry("occurred_at", WINDOW_RETENTION, rows="alerts"),

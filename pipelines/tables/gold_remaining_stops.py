@@ -8,7 +8,7 @@ GOLD_REMAINING_STOPS = Table(
     doc="For every package: its latest scan, its route in force, and how many stops remain.",
     grain="one row per package seen in either topic",
     key=("tracking_number",),
-    cluster_by=("tracking_number",),
+    z_order_by=("tracking_number",),
     statistics=("tracking_number",),
     constraints={
         "tracking_number_is_positive": "tracking_number > 0",

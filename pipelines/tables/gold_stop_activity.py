@@ -10,11 +10,12 @@ GOLD_STOP_ACTIVITY = Table(
     grain="one row per window and stop with at least one scan",
     key=("window_start", "country", "state", "city", "postal_code"),
     measures=("scan_count", "delivered_count", "failed_count"),
-    cluster_by=("window_start",),
+    z_order_by=("window_start",),
     statistics=("window_start",),
     constraints={
-        "window_is_aligned": "unix_micros(window_start) % 300000000 = 0",
-        "window_is_ten_minutes": "window_end = window_start + INTERVAL 10 MINUTES",
+        "window_is_aligned": "date_trunc('minute', window_start) = window_start AND "
+        "date_part('minute', window_start) % 5 = 0",
+        "window_is_ten_minutes": "window_end = window_start + INTERVAL '10' MINUTE",
         "has_a_scan": "scan_count > 0",
         "a_scan_is_delivered_or_failed_or_neither": "delivered_count >= 0 AND failed_count >= 0 AND "
         "delivered_count + failed_count <= scan_count",

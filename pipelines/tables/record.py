@@ -48,12 +48,12 @@ class Table:
         columns: In order.
         key: Columns that identify a row.
         measures: Columns that add up: the rows of two parts of the log, added by key, are the rows of both.
-        cluster_by: Columns by which compaction clusters files (liquid clustering), so that a reader's filter skips
-            files. It adds no reader feature, so delta-rs, DuckDB and Polars read the table.
+        z_order_by: Columns along which compaction orders the rows (Z-order), so that a reader's filter skips files.
         statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on
             every write.
-        constraints: Row-level truths by name, enforced by Delta on every write; a condition that is null counts as
-            broken. A row that breaks one stops the job: bad input never gets this far, so it is a defect.
+        constraints: Row-level truths by name, enforced on every write; a condition that is null counts as broken. A
+            row that breaks one stops the job: bad input never gets this far, so it is a defect. In words that both
+            writers, Spark and delta-rs, know.
         is_append_only: Rows are never changed or removed.
         expiry: Which rows `pts expire` lets go; none when not set.
         owner: Who answers for it.
@@ -65,7 +65,7 @@ class Table:
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     measures: tuple[str, ...] = ()
-    cluster_by: tuple[str, ...] = ()
+    z_order_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     constraints: Mapping[str, str] = field(default_factory=dict)
     is_append_only: bool = False
