@@ -1,6 +1,7 @@
 """Which accepted scans of a batch are new?"""
 
-from functools import reduce
+from functools import cache, reduce
+from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -22,22 +23,44 @@ def distinct_scans(judged: DataFrame, known: DataFrame) -> DataFrame:
         judged: Records of topic ship-events with their verdicts.
         known: Scans that earlier batches kept: at least those that happened at the same times as the batch's.
     """
-    accepted = judged.where(F.col("reason").isNull()).select(*SILVER_SHIP_EVENTS.column_names)
-    told = accepted.select(*SCAN_IDENTITY, _place().alias("place"))
+    told = _columns()
+    accepted = judged.where(told.is_accepted).select(*SILVER_SHIP_EVENTS.column_names).alias("scan")
     # Mostly the batch's scans are fewer than the known ones: the first join finds the few of these that matter.
-    told_before = known.alias("known").join(told.alias("told"), _same("known", "told"), "left_semi")
+    told_before = known.alias("known").join(accepted, told.is_known, "left_semi").select(*told.earlier)
     told_again = (
-        told.unionByName(told_before.select(*SCAN_IDENTITY, F.lit(EARLIER).alias("place")))
+        accepted.select(*told.identified)
+        .unionByName(told_before)
         .groupBy(*SCAN_IDENTITY)
-        .agg(F.min("place").alias("first_place"), F.count("*").alias("times"))
+        .agg(*told.repeats)
         .where("times > 1")
+        .alias("again")
     )
-    is_first = F.coalesce(F.col("first_place") == _place(), F.lit(True))
-    return (
-        accepted.alias("scan")
-        .join(F.broadcast(told_again.alias("again")), _same("scan", "again"), "left_outer")
-        .where(is_first)
-        .select("scan.*")
+    return accepted.join(F.broadcast(told_again), told.is_again, "left_outer").where(told.is_first).select("scan.*")
+
+
+class Columns(NamedTuple):
+    """What the steps select and compare. Made once: each of the dozens is some calls into the JVM."""
+
+    is_accepted: Column
+    identified: tuple[Column, ...]
+    earlier: tuple[Column, ...]
+    is_known: Column
+    repeats: tuple[Column, ...]
+    is_again: Column
+    is_first: Column
+
+
+@cache
+def _columns() -> Columns:
+    identity = tuple(F.col(name) for name in SCAN_IDENTITY)
+    return Columns(
+        is_accepted=F.col("reason").isNull(),
+        identified=(*identity, _place().alias("place")),
+        earlier=(*identity, F.lit(EARLIER).cast("bigint").alias("place")),
+        is_known=_same("known", "scan"),
+        repeats=(F.min("place").alias("first_place"), F.count("*").alias("times")),
+        is_again=_same("scan", "again"),
+        is_first=F.coalesce(F.col("first_place") == _place(), F.lit(True)),
     )
 
 

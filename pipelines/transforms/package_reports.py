@@ -1,5 +1,7 @@
 """What does the topic package-reports say of a changed report?"""
 
+from functools import cache
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -26,11 +28,14 @@ def package_reports(reports: DataFrame) -> DataFrame:
     Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route,
     the same message.
     """
+    return reports.select(*_message())
+
+
+@cache
+def _message() -> tuple[Column, ...]:
     members = F.struct(*(_member(column).alias(name) for name, column in MEMBERS.items()))
-    return reports.select(
-        F.col("tracking_number").cast("string").alias("key"),
-        F.to_json(members, {"ignoreNullFields": "false"}).alias("value"),
-    )
+    key = F.col("tracking_number").cast("string").alias("key")
+    return key, F.to_json(members, {"ignoreNullFields": "false"}).alias("value")
 
 
 def _member(column: str) -> Column:

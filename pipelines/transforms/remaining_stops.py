@@ -1,5 +1,8 @@
 """How many stops does each package still have?"""
 
+from functools import cache
+from typing import NamedTuple
+
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
@@ -34,33 +37,48 @@ def remaining_stops(scans: DataFrame, routes: DataFrame, current: DataFrame) -> 
         routes: New rows of silver.ship_routes.
         current: The table as it stands.
     """
-    new = _told(scans, SCAN_COLUMNS, "scan").unionByName(
-        _told(routes, ROUTE_COLUMNS, "route"), allowMissingColumns=True
-    )
-    known = current.join(new.select("tracking_number"), "tracking_number", "left_semi").select(
-        "tracking_number", _known(SCAN_COLUMNS, "scan"), _known(ROUTE_COLUMNS, "route")
-    )
-    greatest = (
-        new.unionByName(known)
-        .groupBy("tracking_number")
-        .agg(_greatest("scan", SCAN_ORDER, SCAN_COLUMNS), _greatest("route", ROUTE_ORDER, ROUTE_COLUMNS))
-    )
-    return (
-        greatest.where(F.col("scan.is_new") | F.col("route.is_new"))
-        .select(
-            "tracking_number",
-            *(F.col(f"scan.{name}") for name in SCAN_COLUMNS),
-            *(F.col(f"route.{name}") for name in ROUTE_COLUMNS),
-        )
-        .withColumn("number_of_remaining_stops", F.col("end_stop_id") - F.col("current_stop_id"))
-        .select(*GOLD_REMAINING_STOPS.column_names)
+    told = _columns()
+    new = scans.select(*told.of_scans).unionByName(routes.select(*told.of_routes), allowMissingColumns=True)
+    known = current.join(new.select("tracking_number"), "tracking_number", "left_semi").select(*told.of_current)
+    greatest = new.unionByName(known).groupBy("tracking_number").agg(*told.greatest)
+    return greatest.where(told.is_changed).select(*told.reported)
+
+
+class Columns(NamedTuple):
+    """What the steps select. Made once: each of the hundred is some calls into the JVM."""
+
+    of_scans: tuple[Column, ...]
+    of_routes: tuple[Column, ...]
+    of_current: tuple[Column, ...]
+    greatest: tuple[Column, ...]
+    is_changed: Column
+    reported: tuple[Column, ...]
+
+
+@cache
+def _columns() -> Columns:
+    package = F.col("tracking_number")
+    stops = F.col("route.end_stop_id") - F.col("scan.current_stop_id")
+    reported = {
+        "tracking_number": package,
+        **{name: F.col(f"scan.{name}") for name in SCAN_COLUMNS},
+        **{name: F.col(f"route.{name}") for name in ROUTE_COLUMNS},
+        "number_of_remaining_stops": stops,
+    }
+    return Columns(
+        of_scans=(package, _told(SCAN_COLUMNS, "scan")),
+        of_routes=(package, _told(ROUTE_COLUMNS, "route")),
+        of_current=(package, _known(SCAN_COLUMNS, "scan"), _known(ROUTE_COLUMNS, "route")),
+        greatest=(_greatest("scan", SCAN_ORDER, SCAN_COLUMNS), _greatest("route", ROUTE_ORDER, ROUTE_COLUMNS)),
+        is_changed=F.col("scan.is_new") | F.col("route.is_new"),
+        reported=tuple(reported[name].alias(name) for name in GOLD_REMAINING_STOPS.column_names),
     )
 
 
-def _told(rows: DataFrame, columns: dict[str, str], name: str) -> DataFrame:
-    """tracking_number and a struct `name`: what each new row says of the package's report."""
-    told = F.struct(*(F.col(source).alias(target) for target, source in columns.items()), F.lit(True).alias("is_new"))
-    return rows.select("tracking_number", told.alias(name))
+def _told(columns: dict[str, str], name: str) -> Column:
+    """A struct `name`: what a new row says of the package's report."""
+    said = (F.col(source).alias(target) for target, source in columns.items())
+    return F.struct(*said, F.lit(True).alias("is_new")).alias(name)
 
 
 def _known(columns: dict[str, str], name: str) -> Column:
