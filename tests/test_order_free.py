@@ -3,7 +3,7 @@
 import random
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from pprint import pformat
@@ -12,7 +12,9 @@ import pytest
 from hypothesis import Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from pipelines import session
 from pipelines.graph import TURNS
+from pipelines.io import lake
 from pipelines.io.lake import Lake
 from pipelines.jobs.batch import Batch, Following
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
@@ -45,7 +47,8 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     """What the tables hold and what they should, of each case and table where the two differ.
 
     Every batch but the first is cut off after some write, and repeated; tables that follow do so in some batches, each
-    turn for itself and up to this batch or an earlier one, and all of them in the last.
+    turn for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
+    as if their rows were many: planned and written otherwise.
     """
     pack = packed(all_cases)
     chance = random.Random(SEED)
@@ -53,10 +56,20 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     for batch in followed_at_random(batches(*pack.batches), chance):
         if batch.batch_id:
             crashing = CrashingLake(spark, str(root), chance.randint(1, 11))
-            with suppress(Crashed):  # a small batch may have fewer writes
+            with suppress(Crashed), few_or_many(chance):  # a small batch may have fewer writes
                 run(crashing, spark, pack.records, [batch])
-        run(Lake(spark, str(root)), spark, pack.records, [batch])
+        with few_or_many(chance):
+            run(Lake(spark, str(root)), spark, pack.records, [batch])
     return differences(pack, expected_rows(pack.records), tables(Lake(spark, str(root))))
+
+
+@contextmanager
+def few_or_many(chance: random.Random) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for module in (session, lake):
+            if chance.random() < 0.3:
+                patch.setattr(module, "FEW_ROWS", 0)
+        yield
 
 
 def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterator[Batch]:

@@ -127,7 +127,7 @@ class Lake:
         `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
         """
         if (few := self._in_memory(rows, expected)) is not None:
-            small_writes.append(self.path(table), few, transaction)
+            small_writes.append(self.path(table), few, table, transaction)
             return self._commit_of(table, transaction)
         return self._save(rows.write.mode("append"), table, transaction)
 
@@ -156,12 +156,16 @@ class Lake:
             self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
 
+    def are_few(self, expected: int) -> bool:
+        """Whether so many rows are written in the shorter way."""
+        return expected <= FEW_ROWS and self._is_folder
+
     def _in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
         """The rows, when they are few; None when they are not, or too large, or the lake is not a folder.
 
         Rows that are few may be large: Spark's own limit on what it hands to this process bounds them.
         """
-        if expected > FEW_ROWS or not self._is_folder:
+        if not self.are_few(expected):
             return None
         try:
             return rows.toArrow()

@@ -4,40 +4,48 @@ The tables are the same to both writers: delta-rs checks the same constraints, k
 same transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
 from deltalake import Transaction as AppTransaction
+from deltalake.exceptions import DeltaError
 from deltalake.table import TableMerger
 
+from pipelines.errors import LakeMismatch
 from pipelines.io.table_log import Transaction
 from pipelines.tables import Table
 
 
-def append(path: str, rows: pa.Table, transaction: Transaction) -> None:
+def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Adds the rows, once per transaction."""
-    table = DeltaTable(path)
-    if not _is_written(table, transaction):
-        write_deltalake(table, rows, mode="append", commit_properties=_commit(transaction))
+    target = DeltaTable(path)
+    if not _is_written(target, transaction):
+        with _refusals(table):
+            write_deltalake(target, rows, mode="append", commit_properties=_commit(transaction))
 
 
 def merge(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Puts the rows in place of those with the same key, once per transaction."""
     if merger := _merger(path, rows, table, transaction):
-        merger.when_matched_update_all().when_not_matched_insert_all().execute()
+        with _refusals(table):
+            merger.when_matched_update_all().when_not_matched_insert_all().execute()
 
 
 def add(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Adds the rows' measures to those of the row with the same key, once per transaction."""
     sums = {name: f"target.{name} + source.{name}" for name in table.measures}
     if merger := _merger(path, rows, table, transaction):
-        merger.when_matched_update(updates=sums).when_not_matched_insert_all().execute()
+        with _refusals(table):
+            merger.when_matched_update(updates=sums).when_not_matched_insert_all().execute()
 
 
 def _merger(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> TableMerger | None:
     """None when nothing is left to do. A merge of no rows would leave no commit, and so no trace of the transaction."""
     target = DeltaTable(path)
     if not rows.num_rows:
-        append(path, rows, transaction)
+        append(path, rows, table, transaction)
     if not rows.num_rows or _is_written(target, transaction):
         return None
     return target.merge(
@@ -48,6 +56,21 @@ def _merger(path: str, rows: pa.Table, table: Table, transaction: Transaction) -
         streamed_exec=False,  # Otherwise it does not look at the rows first, to skip files by their statistics.
         commit_properties=_commit(transaction),
     )
+
+
+@contextmanager
+def _refusals(table: Table) -> Iterator[None]:
+    """Says what was refused: delta-rs shows the rows and not the condition."""
+    try:
+        yield
+    except DeltaError as error:
+        if "failed validation" not in str(error):
+            raise
+        conditions = "; ".join(f"{name}: {condition}" for name, condition in table.constraints.items())
+        raise LakeMismatch(
+            f"Table {table.name} refuses rows that break one of its conditions ({conditions}) or lack a column that is "
+            f"required. This is a defect: bad input never gets this far. {error}"
+        ) from error
 
 
 def _equal(table: Table, name: str) -> str:

@@ -7,7 +7,7 @@ coordinates, also on a repeat, and also when they take several batches at once.
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -173,11 +173,12 @@ class MicroBatch:
             return self._lake.append(rows, flow.into, transaction, expected)
         fold = self._lake.merge if flow.write == "merge" else self._lake.add
         changed = rows.where(self._is_kept(flow))
-        if not flow.publishes:
-            return fold(changed, flow.into, transaction, expected)
-        with _held(changed):
-            self._log.send(flow.publishes.by(changed), flow.publishes.topic.name)
-            return fold(changed, flow.into, transaction, expected)
+        are_many = not self._lake.are_few(expected)
+        with _held(changed) if flow.publishes or are_many else nullcontext():
+            if flow.publishes:
+                self._log.send(flow.publishes.by(changed), flow.publishes.topic.name)
+            # Of many scans, few rows may be left: the hours of a carrier, or the packages of a backlog.
+            return fold(changed, flow.into, transaction, changed.count() if are_many else expected)
 
     def _is_kept(self, flow: Flow) -> Column:
         """A late scan does not bring back, in part, what was let go as a whole."""

@@ -124,7 +124,10 @@ def test_other_batch_sizes_give_the_same_tables(spark: SparkSession, stand: Stan
     )
     drain(spark, settings)
     assert_lake_equals_log(settings.lake_root, stand.log(), stand.wire_format)
-    assert len(LakeReader(settings.lake_root).query("SELECT * FROM ops.batches")) == 1
+    read = LakeReader(settings.lake_root).query(
+        "FROM ops.batches WHERE list_sum(counts.list_transform(c -> c.read_count)) > 0"
+    )
+    assert len(read) == 1
 
 
 @CSV_ONLY

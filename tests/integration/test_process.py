@@ -83,13 +83,13 @@ def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
 
 
 def test_job_that_is_killed_and_started_again_loses_and_doubles_nothing(base: Settings, tmp_path: Path) -> None:
-    """Killed within its first batch, as soon as that has archived something, and within its second."""
+    """Killed within its first batch, as soon as that has accepted something, and within its second."""
     environment = settings_of(base, "killed", PTS_STREAM__MAX_RECORDS_PER_BATCH="2500")
-    archived = base.home / "killed" / "bronze" / "ship_events" / "_delta_log"
+    accepted = base.home / "killed" / "silver" / "ship_events" / "_delta_log"
     for batch in range(2):
         log = tmp_path / f"{batch}.log"
         with process(["stream"], environment, log) as job:
-            wait_until((archived / f"{batch + 1:020}.json").exists, log)
+            wait_until((accepted / f"{batch + 1:020}.json").exists, log)
             job.send_signal(signal.SIGKILL)
     drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake
+from pipelines.io import small_writes
+from pipelines.io.lake import MANY, Lake
 from pipelines.io.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
 from tests.frames import table_frame
@@ -17,7 +19,6 @@ COLOURS = Table(
     doc="A table's table.",
     grain="one row per id",
     key=("id",),
-    cluster_by=("id",),
     constraints={"id_is_positive": "id > 0"},
     columns=(Column("id", "BIGINT", "It's the id.", is_required=True), Column("colour", "STRING", "The colour.")),
 )
@@ -45,6 +46,12 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
     return made
 
 
+@pytest.fixture(params=[1, MANY], ids=["few", "many"])
+def expected(request: pytest.FixtureRequest) -> int:
+    """Few rows are written by delta-rs, many by Spark."""
+    return int(request.param)
+
+
 def rows(spark: SparkSession, *values: tuple[int, str]) -> DataFrame:
     return spark.createDataFrame(values, "id BIGINT, colour STRING")
 
@@ -64,32 +71,34 @@ def test_every_table_is_created_from_its_record_and_recognised_again(spark: Spar
     assert not columns["tracking_number"].nullable
 
 
-def test_append_adds_rows_once_per_transaction(spark: SparkSession, lake: Lake) -> None:
-    first = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
-    again = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
+def test_append_adds_rows_once_per_transaction(spark: SparkSession, lake: Lake, expected: int) -> None:
+    first = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
+    again = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
     assert stored(lake) == [(1, "red"), (2, "blue")]
     assert first == again
     assert (first.version, first.row_count) == (1, 2)
 
 
-def test_merge_replaces_rows_by_key_once_per_transaction(spark: SparkSession, lake: Lake) -> None:
-    lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
-    first = lake.merge(rows(spark, (2, "green"), (3, "white")), COLOURS, Transaction("b", 0))
+def test_merge_replaces_rows_by_key_once_per_transaction(spark: SparkSession, lake: Lake, expected: int) -> None:
+    lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
+    first = lake.merge(rows(spark, (2, "green"), (3, "white")), COLOURS, Transaction("b", 0), expected)
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
-    assert lake.merge(rows(spark, (2, "black")), COLOURS, Transaction("b", 0)) == first
+    assert lake.merge(rows(spark, (2, "black")), COLOURS, Transaction("b", 0), expected) == first
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
 
 
 def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value(
-    spark: SparkSession, lake: Lake
+    spark: SparkSession, lake: Lake, expected: int
 ) -> None:
     def sold(*values: tuple[str | None, int | None, int, int]) -> DataFrame:
         return table_frame(spark, SALES, values)
 
     lake.ensure(SALES)
-    lake.add(sold(("red", 1, 5, 1), (None, None, 7, 2)), SALES, Transaction("a", 0))
-    first = lake.add(sold(("red", 1, 10, 0), (None, None, 20, 3), ("red", None, 1, 1)), SALES, Transaction("a", 1))
-    assert lake.add(sold(("red", 1, 10, 0)), SALES, Transaction("a", 1)) == first
+    lake.add(sold(("red", 1, 5, 1), (None, None, 7, 2)), SALES, Transaction("a", 0), expected)
+    first = lake.add(
+        sold(("red", 1, 10, 0), (None, None, 20, 3), ("red", None, 1, 1)), SALES, Transaction("a", 1), expected
+    )
+    assert lake.add(sold(("red", 1, 10, 0)), SALES, Transaction("a", 1), expected) == first
     assert {tuple(row) for row in lake.read(SALES).collect()} == {
         ("red", 1, 15, 1),
         (None, None, 27, 5),
@@ -98,10 +107,10 @@ def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_i
     assert lake.read(SALES).count() == 3
 
 
-def test_repeated_write_finds_its_commit_behind_later_ones(spark: SparkSession, lake: Lake) -> None:
-    first = lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0))
-    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("other", 0))
-    assert lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0)) == first
+def test_repeated_write_finds_its_commit_behind_later_ones(spark: SparkSession, lake: Lake, expected: int) -> None:
+    first = lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0), expected)
+    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("other", 0), expected)
+    assert lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0), expected) == first
 
 
 def test_a_write_after_a_merge_is_not_taken_for_its_repeat(spark: SparkSession, lake: Lake) -> None:
@@ -111,20 +120,36 @@ def test_a_write_after_a_merge_is_not_taken_for_its_repeat(spark: SparkSession, 
     assert stored(lake) == [(1, "red"), (2, "blue")]
 
 
-def test_an_app_id_that_does_not_name_the_checkpoint_loses_rows_silently(spark: SparkSession, lake: Lake) -> None:
+def test_an_app_id_that_does_not_name_the_checkpoint_loses_rows_silently(
+    spark: SparkSession, lake: Lake, expected: int
+) -> None:
     """Why the app id carries the checkpoint's identity: a new checkpoint counts its batches from 0 again."""
-    lake.append(rows(spark, (1, "red")), COLOURS, Transaction("flow", 7))
+    lake.append(rows(spark, (1, "red")), COLOURS, Transaction("flow", 7), expected)
     with pytest.raises(LakeMismatch, match="no commit in its log carries it"):
-        lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("flow", 0))
+        lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("flow", 0), expected)
     assert stored(lake) == [(1, "red")]
-    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("new-checkpoint/flow", 0))
+    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("new-checkpoint/flow", 0), expected)
     assert stored(lake) == [(1, "red"), (2, "blue")]
 
 
-def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake) -> None:
+def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake, expected: int) -> None:
     with pytest.raises(Exception, match="id_is_positive"):
-        lake.append(rows(spark, (-1, "red")), COLOURS, Transaction("a", 0))
+        lake.append(rows(spark, (-1, "red")), COLOURS, Transaction("a", 0), expected)
     assert stored(lake) == []
+
+
+def test_rows_that_are_few_but_too_large_for_this_process_are_written_by_spark(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_writes, "append", lambda *_: pytest.fail("they were handed to this process"))
+    large = spark.range(1, 41).select("id", F.expr("repeat('x', 8000000)").alias("colour"))
+    assert lake.append(large, COLOURS, Transaction("a", 0), expected=40).row_count == 40
+
+
+def test_few_rows_of_any_other_failure_fail(spark: SparkSession, lake: Lake) -> None:
+    broken = rows(spark, (1, "red")).withColumn("colour", F.raise_error(F.lit("out of paint")).cast("string"))
+    with pytest.raises(Exception, match="out of paint"):
+        lake.append(broken, COLOURS, Transaction("a", 0), expected=1)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +168,6 @@ def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake
         (replace(COLOURS, columns=COLOURS.columns[::-1]), "the columns are in the order id, colour, not colour, id"),
         (replace(COLOURS, constraints={"id_is_positive": "id > 1"}), "id_is_positive is 'id > 0', not 'id > 1'"),
         (replace(COLOURS, constraints={}), "property delta.constraints.id_is_positive is 'id > 0', not None"),
-        (replace(COLOURS, cluster_by=()), r"it is clustered by \(id\), not by \(\)"),
         (replace(COLOURS, is_append_only=True), "property delta.appendOnly is 'false', not 'true'"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

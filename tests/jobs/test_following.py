@@ -8,11 +8,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io.lake import Lake
+from pipelines.jobs import stream
 from pipelines.jobs.batch import Batch, Following, maintenance_batch
 from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Settings
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.comparison import Rows, expected_rows
+from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan
 from tests.oracle.records import LogRecord
 
@@ -54,7 +56,9 @@ def test_alerts_of_an_earlier_batch_do_not_count_later_scans(spark: SparkSession
 
 
 @pytest.mark.parametrize("writes", [4, 6, 8])
-def test_turn_that_was_cut_off_is_completed_at_the_next_start(spark: SparkSession, tmp_path: Path, writes: int) -> None:
+def test_turn_that_was_cut_off_is_completed_at_the_next_start(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
     """The next batch is the one that was cut off; the turns end where they were to end, before it is repeated."""
     root = tmp_path / "lake"
     planned = in_the_third(0)
@@ -63,6 +67,7 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(spark: SparkSessio
         run(CrashingLake(spark, str(root), writes), spark, RECORDS, planned[2:])
     write_checkpoint(root, planned, cut_off=True)
 
+    monkeypatch.setattr(stream, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
     job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
     assert job.prepare(), "a batch was cut off"
     assert job.last is not None

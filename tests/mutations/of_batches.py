@@ -10,6 +10,7 @@ POSITION = "pipelines/jobs/position.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
+SMALL_WRITES = "pipelines/io/small_writes.py"
 LOCK = "pipelines/io/live_lock.py"
 RECORD = "pipelines/tables/record.py"
 
@@ -94,7 +95,11 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
-        BATCH, "return self._added(table, topic.name, self._unfolded(flow))", "return self._lake.read(table)", OWN_PACE,
+        BATCH, "return self._added(table, topic.name, unfolded)", "return self._lake.read(table)", OWN_PACE,
+    ),
+    Mutation(
+        DECIDED_ONCE, "it always takes what the batch wrote",
+        BATCH, "if not all(part in self._batch.ranges for part in unfolded):", "if False:", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
@@ -148,11 +153,19 @@ MUTATIONS = (
     ),
     Mutation(
         EXACTLY_ONCE, "a merge carries none",
-        LAKE, 'self._spark.conf.set(f"spark.databricks.delta.write.{name}", value)', "value", ADD,
+        LAKE, 'self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)', "value", ADD,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "a small write does not look whether it was done",
+        SMALL_WRITES, "newest >= transaction.version", "newest > transaction.version", ADD,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "a small write carries none",
+        SMALL_WRITES, "app_transactions=[AppTransaction(transaction.app_id, transaction.version)]", "", ADD,
     ),
     Mutation(
         EXACTLY_ONCE, "what follows a merge carries its transaction, too",
-        LAKE, 'self._spark.conf.unset(f"spark.databricks.delta.write.{name}")', "pass", UNSET,
+        LAKE, 'self.spark.conf.unset(f"spark.databricks.delta.write.{name}")', "pass", UNSET,
     ),
     Mutation(
         OFFSETS, "the end is within",

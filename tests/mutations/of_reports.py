@@ -29,7 +29,7 @@ PUBLISHED = "A message says what the report says, nulls included"
 
 _SCAN_ORDER = 'SCAN_ORDER = ("occurred_at", *RECENCY)'
 _ROUTE_ORDER = "ROUTE_ORDER = RECENCY"
-_DIFFERENCE = 'F.col("end_stop_id") - F.col("current_stop_id")'
+_DIFFERENCE = 'F.col("route.end_stop_id") - F.col("scan.current_stop_id")'
 
 MUTATIONS = (
     Mutation(
@@ -80,7 +80,7 @@ MUTATIONS = (
     ),
     Mutation(
         REPORT, "the difference is the other way round",
-        REMAINING, _DIFFERENCE, 'F.col("current_stop_id") - F.col("end_stop_id")', SCAN_FIRST,
+        REMAINING, _DIFFERENCE, 'F.col("scan.current_stop_id") - F.col("route.end_stop_id")', SCAN_FIRST,
     ),
     Mutation(
         REPORT, "0 until both are known",
@@ -88,7 +88,8 @@ MUTATIONS = (
     ),
     Mutation(
         REPORT, "a package without a scan is at stop 0",
-        REMAINING, _DIFFERENCE, 'F.col("end_stop_id") - F.coalesce(F.col("current_stop_id"), F.lit(0))', INCOMPLETE,
+        REMAINING, _DIFFERENCE, 'F.col("route.end_stop_id") - F.coalesce(F.col("scan.current_stop_id"), F.lit(0))',
+        INCOMPLETE,
     ),
     Mutation(
         EITHER_FIRST, "a route counts only in a batch with a scan of its package",
