@@ -33,6 +33,8 @@ PROPERTIES = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # Otherwise PySpark looks up the caller's line, and a notebook, for each of the thousands of columns of a batch.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # What is held, is held for seconds: to compress it takes longer than it saves.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
     "spark.kafka.consumer.cache.timeout": "30s",

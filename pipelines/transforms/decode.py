@@ -57,10 +57,10 @@ def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     line = F.when(text.endswith("\r\n"), F.expr("left(text, length(text) - 2)")).when(
         text.endswith("\n"), F.expr("left(text, length(text) - 1)")
     ).otherwise(text)  # fmt: skip
-    has_quotes = F.contains(F.col("line"), F.lit('"'))
+    has_quotes, has_breaks = _has('"'), _has("\r") | _has("\n")
     quoted_parts = F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)
     parts = F.when(has_quotes, F.when(F.col("line").rlike(CSV_RECORD), quoted_parts)).when(
-        ~F.col("line").rlike(r"[\r\n]"), F.split("line", ",")
+        ~has_breaks, F.split("line", ",")
     )
     syntax = F.coalesce(
         "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
@@ -75,6 +75,10 @@ def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
         {"syntax": syntax},
         {"wire": wire, "mistyped": F.lit(None).cast("string")},
     )
+
+
+def _has(character: str) -> Column:
+    return F.contains(F.col("line"), F.lit(character))
 
 
 def _csv_text(part: Column) -> Column:

@@ -74,7 +74,7 @@ MUTATIONS = (
     ),
     Mutation(
         MALFORMED, "a line break outside quotes is data",
-        DECODE, r'~F.col("line").rlike(r"[\r\n]"), F.split', "F.lit(True), F.split", EVENTS,
+        DECODE, '~has_breaks, F.split', "F.lit(True), F.split", EVENTS,
     ),
     Mutation(
         MALFORMED, "any number of line breaks may follow",
