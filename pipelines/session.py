@@ -33,6 +33,8 @@ PROPERTIES = {
     "spark.databricks.delta.snapshotPartitions": "1",
     # Otherwise PySpark looks up the caller's line, and a notebook, for each of the thousands of columns of a batch.
     "spark.python.sql.dataFrameDebugging.enabled": "false",
+    # Files are named to Spark (`Lake.scan`); above so many it would look at each of them in a job.
+    "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
     # What is held, is held for seconds: to compress it takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",

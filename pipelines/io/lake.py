@@ -14,7 +14,8 @@ from pyspark.sql import functions as F
 from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
-from pipelines.io import small_writes
+from pipelines.io import delta_rs
+from pipelines.io.delta_rs import Spans
 from pipelines.io.storage import MISREAD_PATH, Storage
 from pipelines.io.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
@@ -112,14 +113,25 @@ class Lake:
         """The table's rows at its newest version."""
         return self.spark.read.format("delta").load(self.path(table))
 
+    def scan(self, table: Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
+        """The same, for a few rows among them: without the job that Spark makes of finding the table's files.
+
+        With a column, files whose statistics say that it holds no value within the spans are left out.
+        """
+        if not self._is_folder:
+            return self.read(table)
+        return self._rows_of(table, delta_rs.files(self.path(table), column, spans))
+
     def added(self, changes: Iterable[Change], table: Table) -> DataFrame:
         """The rows that commits added, from their own files: without a look at the rest of the table.
 
         Fails when they are gone, which takes a compaction and a VACUUM since.
         """
-        names = [f"{self.path(table)}/{name}" for change in changes for name in change.files]
+        return self._rows_of(table, [f"{self.path(table)}/{name}" for change in changes for name in change.files])
+
+    def _rows_of(self, table: Table, files: list[str]) -> DataFrame:
         schema = self._schema(table)
-        return self.spark.read.schema(schema).parquet(*names) if names else self.spark.createDataFrame([], schema)
+        return self.spark.read.schema(schema).parquet(*files) if files else self.spark.createDataFrame([], schema)
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them.
@@ -127,7 +139,7 @@ class Lake:
         `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
         """
         if (few := self._in_memory(rows, expected)) is not None:
-            small_writes.append(self.path(table), few, table, transaction)
+            delta_rs.append(self.path(table), few, table, transaction)
             return self._commit_of(table, transaction)
         return self._save(rows.write.mode("append"), table, transaction)
 
@@ -138,7 +150,7 @@ class Lake:
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
         if (few := self._in_memory(rows, expected)) is not None:
-            small_writes.merge(self.path(table), few, table, transaction)
+            delta_rs.merge(self.path(table), few, table, transaction)
         else:
             with self._transaction(transaction):
                 self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
@@ -147,7 +159,7 @@ class Lake:
     def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
         if (few := self._in_memory(rows, expected)) is not None:
-            small_writes.add(self.path(table), few, table, transaction)
+            delta_rs.add(self.path(table), few, table, transaction)
             return self._commit_of(table, transaction)
         sums: dict[str, str | Column] = {
             name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures

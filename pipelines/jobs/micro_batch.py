@@ -39,7 +39,7 @@ from pipelines.session import planned_for
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
-from pipelines.transforms.windows import hour_of, in_hours
+from pipelines.transforms.windows import hour_of, hour_spans, in_spans
 
 
 @dataclass(frozen=True)
@@ -203,7 +203,8 @@ class MicroBatch:
                 return self._new(flow, table, topic)
             case Comparable(table):
                 (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
-                return self._lake.read(table).where(in_hours(F.col("occurred_at"), heard.hours))
+                spans = hour_spans(heard.hours)
+                return self._lake.scan(table, "occurred_at", spans).where(in_spans(F.col("occurred_at"), spans))
             case Around(new, margin):
                 micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
                 span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
@@ -214,7 +215,7 @@ class MicroBatch:
                 return self._current(flow, table, archive)
 
     def _current(self, flow: Flow, table: Table, archive: Table | None) -> DataFrame:
-        rows = self._lake.read(table)
+        rows = self._lake.scan(table)
         if table == flow.into and table.name in self._batch.rebuilds:
             return rows.where(F.lit(False))
         if archive and self._lake.version(archive):
@@ -236,7 +237,9 @@ class MicroBatch:
         return self._lake.added(filter(None, commits), table)
 
     def _added(self, table: Table, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
-        return self._lake.read(table).where(within(part for part in ranges if part.topic == topic))
+        parts = [part for part in ranges if part.topic == topic]
+        spans = [(part.start, part.end) for part in parts]
+        return self._lake.scan(table, "kafka_offset", spans).where(within(parts))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:
         """Reads the batch's records of a topic, once, and looks at what they are."""

@@ -10,6 +10,7 @@ from pipelines.contracts.rules import SLIDE, SLIDING_WINDOW
 
 MICROSECOND = timedelta(microseconds=1)
 SECONDS_PER_HOUR = 3600
+MICROS_PER_HOUR = SECONDS_PER_HOUR * 1_000_000
 
 
 def tumbling_start(time: Column, length: timedelta) -> Column:
@@ -29,19 +30,19 @@ def hour_of(time: Column) -> Column:
     return F.floor(F.unix_seconds(time) / SECONDS_PER_HOUR)
 
 
-def in_hours(time: Column, hours: Iterable[int]) -> Column:
-    """Whether the time is in one of the hours. They become as few ranges as may be, by which Delta skips files."""
+def hour_spans(hours: Iterable[int]) -> list[tuple[int, int]]:
+    """The hours as few half-open ranges, in microseconds since the Unix epoch."""
+    ranges: list[tuple[int, int]] = []
+    for hour in sorted(hours):
+        begin = ranges.pop()[0] if ranges and ranges[-1][1] == hour else hour
+        ranges.append((begin, hour + 1))
+    return [(begin * MICROS_PER_HOUR, end * MICROS_PER_HOUR) for begin, end in ranges]
+
+
+def in_spans(time: Column, spans: Iterable[tuple[int, int]]) -> Column:
+    """Whether the time is in one of the ranges."""
     condition = F.lit(False)
-    for begin, end in _ranges(sorted(hours)):
-        first, after = (F.timestamp_seconds(F.lit(hour * SECONDS_PER_HOUR)) for hour in (begin, end))
+    for begin, end in spans:
+        first, after = (F.timestamp_micros(F.lit(edge).cast("bigint")) for edge in (begin, end))
         condition = condition | ((time >= first) & (time < after))
     return condition
-
-
-def _ranges(numbers: list[int]) -> list[tuple[int, int]]:
-    """Ascending numbers as half-open ranges without gaps."""
-    ranges: list[tuple[int, int]] = []
-    for number in numbers:
-        begin = ranges.pop()[0] if ranges and ranges[-1][1] == number else number
-        ranges.append((begin, number + 1))
-    return ranges

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import LakeMismatch
-from pipelines.io import small_writes
+from pipelines.io import delta_rs
 from pipelines.io.lake import MANY, Lake
 from pipelines.io.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
@@ -141,7 +141,7 @@ def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake
 def test_rows_that_are_few_but_too_large_for_this_process_are_written_by_spark(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_writes, "append", lambda *_: pytest.fail("they were handed to this process"))
+    monkeypatch.setattr(delta_rs, "append", lambda *_: pytest.fail("they were handed to this process"))
     large = spark.range(1, 41).select("id", F.expr("repeat('x', 8000000)").alias("colour"))
     assert lake.append(large, COLOURS, Transaction("a", 0), expected=40).row_count == 40
 

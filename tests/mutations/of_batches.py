@@ -10,7 +10,7 @@ POSITION = "pipelines/jobs/position.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
-SMALL_WRITES = "pipelines/io/small_writes.py"
+DELTA_RS = "pipelines/io/delta_rs.py"
 LOCK = "pipelines/io/live_lock.py"
 RECORD = "pipelines/tables/record.py"
 
@@ -56,18 +56,20 @@ AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 ONE_WRITER = "One writer: a second live job is refused"
 TRUTH = "Row-level truth is a CHECK constraint"
 
-_HOURS = 'in_hours(F.col("occurred_at"), heard.hours)'
+WITHIN_SPANS = "tests/io/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
+WITHOUT_STATISTICS = "tests/io/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
+_HOURS = "hour_spans(heard.hours)"
 _AROUND = "between(begin - F.lit(margin), end + F.lit(margin))"
 _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
 
 MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
-        BATCH, _HOURS, 'in_hours(F.col("occurred_at"), sorted(heard.hours)[:1])', A_WEEK_LATER,
+        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[:1])", A_WEEK_LATER,
     ),
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
-        BATCH, _HOURS, 'in_hours(F.col("occurred_at"), sorted(heard.hours)[-1:])', AS_EARLY,
+        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[-1:])", AS_EARLY,
     ),
     Mutation(
         WHATEVER_DISTANCE, "of hours that follow each other only the last is looked at",
@@ -80,6 +82,15 @@ MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "the first moment of an hour is not looked at",
         WINDOWS, "(time >= first)", "(time > first)", HOURS,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "a file's greatest time is taken at its word, which is cut off",
+        DELTA_RS, "high + COARSE >= begin", "high >= begin", WITHIN_SPANS,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "a file without statistics is left out",
+        DELTA_RS, "if low is None or high is None or any(", "if low is not None and high is not None and any(",
+        WITHOUT_STATISTICS,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour back",
@@ -157,11 +168,11 @@ MUTATIONS = (
     ),
     Mutation(
         EXACTLY_ONCE, "a small write does not look whether it was done",
-        SMALL_WRITES, "newest >= transaction.version", "newest > transaction.version", ADD,
+        DELTA_RS, "newest >= transaction.version", "newest > transaction.version", ADD,
     ),
     Mutation(
         EXACTLY_ONCE, "a small write carries none",
-        SMALL_WRITES, "app_transactions=[AppTransaction(transaction.app_id, transaction.version)]", "", ADD,
+        DELTA_RS, "app_transactions=[AppTransaction(transaction.app_id, transaction.version)]", "", ADD,
     ),
     Mutation(
         EXACTLY_ONCE, "what follows a merge carries its transaction, too",

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from pipelines.transforms.windows import hour_of, in_hours, sliding_starts, tumbling_start
+from pipelines.transforms.windows import hour_of, hour_spans, in_spans, sliding_starts, tumbling_start
 from tests.oracle.makers import at
 
 EVE = "1969-12-31"
@@ -96,6 +96,6 @@ def test_hours_are_half_open_and_those_that_follow_each_other_are_one_range(spar
     assert first is not None
     ten = first["hour"] + 1
     assert ten == at("10:00") // 3_600_000_000
-    within = {row["clock"] for row in frame.where(in_hours(time, {ten + 4, ten + 1, ten})).collect()}
+    within = {row["clock"] for row in frame.where(in_spans(time, hour_spans({ten + 4, ten + 1, ten}))).collect()}
     assert within == {"10:00", "11:00", "11:59:59.999999", "14:00", "14:59:59.999999"}
-    assert frame.where(in_hours(time, ())).count() == 0
+    assert frame.where(in_spans(time, ())).count() == 0

@@ -1,11 +1,12 @@
-"""Writes of few rows to Delta tables, by delta-rs: what takes Spark half a second or more takes it some 20 ms.
+"""Small writes and looks at Delta tables by delta-rs: what takes Spark half a second or more takes it some 20 ms.
 
-The tables are the same to both writers: delta-rs checks the same constraints, keeps the same statistics and honours the
-same transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
+The tables are the same to both: delta-rs checks the same constraints, keeps the same statistics and honours the same
+transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable, write_deltalake
@@ -16,6 +17,27 @@ from deltalake.table import TableMerger
 from pipelines.errors import LakeMismatch
 from pipelines.io.table_log import Transaction
 from pipelines.tables import Table
+
+Spans = Iterable[tuple[int, int]]
+"""Half-open ranges of a column's values; of times, in microseconds since the Unix epoch."""
+
+COARSE = 1_000
+"""Statistics of times are cut off at the millisecond, so that a file's greatest may be this much greater."""
+
+
+def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
+    """Paths of the files of the newest version; with a column, at least those that hold values within the spans."""
+    actions = pa.table(DeltaTable(path).get_add_actions(flatten=True))
+    names = [f"{path}/{unquote(name)}" for name in actions["path"].to_pylist()]
+    if column is None or f"min.{column}" not in actions.column_names:
+        return names
+    bounds = (actions[f"{bound}.{column}"].cast(pa.int64()).to_pylist() for bound in ("min", "max"))
+    wanted = tuple(spans)
+    return [
+        name
+        for name, low, high in zip(names, *bounds, strict=True)
+        if low is None or high is None or any(low < end and high + COARSE >= begin for begin, end in wanted)
+    ]
 
 
 def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:

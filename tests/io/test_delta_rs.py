@@ -1,0 +1,58 @@
+"""Which files of a table may hold what is looked for."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from deltalake import write_deltalake
+
+from pipelines.io.delta_rs import files
+
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = 3_600_000_000
+MICROS = int(NOON.timestamp()) * 1_000_000
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    """Three files: 0 to 2 from noon on, 10 to 12 from one hour later, and 20 a microsecond before three."""
+    path = str(tmp_path / "a table")
+    for numbers, begin in (([0, 1, 2], NOON), ([10, 11, 12], NOON + timedelta(hours=1))):
+        times = [begin + timedelta(minutes=number) for number in numbers]
+        write_deltalake(path, rows(numbers, times), mode="append")
+    write_deltalake(path, rows([20], [NOON + timedelta(hours=3, microseconds=-1)]), mode="append")
+    return path
+
+
+def rows(numbers: list[int], times: list[datetime]) -> pa.Table:
+    return pa.table({"number": numbers, "time": pa.array(times, pa.timestamp("us", "UTC"))})
+
+
+def numbers_in(names: list[str]) -> set[int]:
+    return {number for name in names for number in pyarrow.parquet.read_table(name)["number"].to_pylist()}
+
+
+def test_all_files_are_named_by_their_paths(table: str) -> None:
+    assert numbers_in(files(table)) == {0, 1, 2, 10, 11, 12, 20}
+
+
+def test_files_that_may_hold_values_of_a_span_are_named(table: str) -> None:
+    """A time of statistics is cut off at the millisecond: the last file's greatest says less than it holds."""
+    one = [(MICROS, MICROS + HOUR)]
+    assert numbers_in(files(table, "time", one)) == {0, 1, 2}
+    assert numbers_in(files(table, "time", [*one, (MICROS + 3 * HOUR - 1, MICROS + 3 * HOUR)])) == {0, 1, 2, 20}
+    assert files(table, "time", [(MICROS - HOUR, MICROS)]) == []
+    assert files(table, "time", ()) == []
+    assert numbers_in(files(table, "number", [(2000, 3000)])) == set()
+    assert 20 in numbers_in(files(table, "number", [(20, 21)]))
+
+
+def test_a_file_without_statistics_is_always_named(tmp_path: Path) -> None:
+    path = str(tmp_path / "table")
+    write_deltalake(path, rows([1], [NOON]), configuration={"delta.dataSkippingStatsColumns": "number"})
+    assert len(files(path, "time", [(0, 1)])) == 1
+    unknown = pa.table({"number": pa.array([None], pa.int64()), "time": pa.array([NOON], pa.timestamp("us", "UTC"))})
+    write_deltalake(path, unknown, mode="append")
+    assert len(files(path, "number", [(5_000, 5_001)])) == 1
