@@ -18,6 +18,7 @@ from pipelines.jobs.interrupts import signals_interrupt
 from tests.benchmarks import freshness
 from tests.benchmarks.drains import Drains
 from tests.benchmarks.flink.setup import set_up
+from tests.benchmarks.growth import growth_of_ours
 from tests.benchmarks.options import CONTENDERS, HOME, PARTS, Options, chosen
 from tests.benchmarks.plot import charts
 from tests.benchmarks.results import Results, new_results
@@ -42,6 +43,9 @@ def main() -> None:
         warm_ups=given.warm_ups,
         rates=given.rates,
         seconds=given.seconds,
+        sizes=given.sizes,
+        growth_rate=given.growth_rate,
+        growth_seconds=given.growth_seconds,
         parts=given.only,
         contenders=given.contenders,
     )
@@ -90,6 +94,10 @@ def measure(
         if "freshness" in options.parts:
             for rate in options.rates:
                 _freshness(options, rate, round_, work, logs, record)
+        if "growth" in options.parts and "ours" in options.contenders:
+            for packages, scans in options.sizes:
+                found = growth_of_ours(work, logs, packages, scans, options.growth_rate, options.growth_seconds)
+                record({"part": "growth", "contender": "ours", "round": round_, **found})
 
 
 def _freshness(
@@ -135,6 +143,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--warm-ups", type=int, default=defaults.warm_ups, help="drains before a warm process counts")
     parser.add_argument("--rates", type=_rates, default=defaults.rates, help="scans/s of the feeds: 1000,2000")
     parser.add_argument("--seconds", type=int, default=defaults.seconds, help="length of each feed")
+    parser.add_argument("--sizes", type=_sizes, default=defaults.sizes, help="of grown lakes: packages:scans,…")
+    parser.add_argument("--growth-rate", type=int, default=defaults.growth_rate, help="scans/s of the feed on them")
+    parser.add_argument("--growth-seconds", type=int, default=defaults.growth_seconds, help="length of that feed")
     parser.add_argument("--only", type=_one_of(PARTS), default=PARTS, help=f"parts: {', '.join(PARTS)}, or drain")
     parser.add_argument(
         "--contenders", type=_one_of(CONTENDERS), default=CONTENDERS, help=f"who takes part: {', '.join(CONTENDERS)}"
@@ -145,6 +156,11 @@ def _arguments() -> argparse.Namespace:
 
 def _rates(given: str) -> tuple[int, ...]:
     return tuple(int(rate) for rate in given.split(","))
+
+
+def _sizes(given: str) -> tuple[tuple[int, int], ...]:
+    pairs = (pair.split(":") for pair in given.split(","))
+    return tuple((int(packages), int(scans)) for packages, scans in pairs)
 
 
 def _one_of(known: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:

@@ -7,8 +7,14 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / "var" / "benchmarks"
 """Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
 
-PARTS = ("drain-cold", "drain-warm", "freshness", "start")
+PARTS = ("drain-cold", "drain-warm", "freshness", "start", "growth")
 CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
+
+SIZES = (
+    *((packages, 1_000_000) for packages in (10_000, 100_000, 1_000_000, 5_000_000)),
+    *((100_000, scans) for scans in (10_000_000, 100_000_000)),
+)
+"""First more and more packages, then more and more history."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +28,9 @@ class Options:
         warm_ups: Drains that a warm process has done before the first one that counts.
         rates: Scans per second of the steady feeds.
         seconds: How long each of them lasts; the second half counts.
+        sizes: (packages, scans) of the lakes on which the growth of a batch's time is measured.
+        growth_rate: Scans per second of the feed on them.
+        growth_seconds: How long that lasts; the second half counts.
         parts: Those of `PARTS` that are run.
         contenders: Those of `CONTENDERS` that take part.
     """
@@ -32,6 +41,9 @@ class Options:
     warm_ups: int = 1
     rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
     seconds: int = 180
+    sizes: tuple[tuple[int, int], ...] = SIZES
+    growth_rate: int = 1_000
+    growth_seconds: int = 120
     parts: tuple[str, ...] = PARTS
     contenders: tuple[str, ...] = CONTENDERS
 

@@ -93,6 +93,17 @@ def charts(results: Results) -> dict[str, str]:
         found["freshness"] = bar_chart(
             "Freshness under a steady feed: less is better", "seconds from append", ("p50", "p95", "p99"), delays
         )
+    if sizes := dict.fromkeys((run["packages"], run["scans"]) for run in results.of("growth", "ours")):
+        groups = [
+            Group(
+                f"{_count(packages)} packages, {_count(scans)} scans",
+                (measure(results.of("growth", "ours", packages=packages, scans=scans), "batch_seconds"),),
+            )
+            for packages, scans in sizes
+        ]
+        found["growth"] = bar_chart(
+            "The same feed on larger and larger lakes: less is better", "seconds per batch", ("median",), groups
+        )
     return found
 
 
@@ -106,6 +117,10 @@ def _delay_groups(results: Results) -> list[Group]:
                 if values[0] is not None:
                     groups.append(Group(f"{name}, {rate:,} scans/s, {label}", values))
     return groups
+
+
+def _count(number: int) -> str:
+    return f"{number // 1_000_000} M" if number >= 1_000_000 else f"{number // 1_000} k"
 
 
 def _short(value: float) -> str:

@@ -23,6 +23,7 @@ def markdown(results: Results) -> str:
         ("Full rebuild", rebuild_table(results)),
         ("Freshness under a steady feed", freshness_table(results)),
         ("Start and warm-up of `pts stream`", start_table(results)),
+        ("The same feed on larger and larger lakes", growth_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -104,6 +105,24 @@ def start_table(results: Results) -> str:
         early, late = measure(runs, "early_batch_seconds"), measure(runs, "late_batch_seconds")
         rows.append([f"batch 5 / batch 50 at {rate:,} scans/s, s", f"{number(early, 2)} / {number(late, 2)}"])
     return table(("what", "measured"), rows) if starts or len(rows) > 2 else ""
+
+
+def growth_table(results: Results) -> str:
+    rows = []
+    for packages, scans in dict.fromkeys((run["packages"], run["scans"]) for run in results.of("growth", "ours")):
+        runs = results.of("growth", "ours", packages=packages, scans=scans)
+        rows.append(
+            [
+                f"{packages:,}",
+                f"{scans:,}",
+                number(measure(runs, "lake_mib"), 0),
+                f"{runs[0]['rate']:,}",
+                number(measure(runs, "records_per_batch"), 0),
+                number(measure(runs, "batch_seconds"), 2),
+            ]
+        )
+    head = ("packages", "scans of history", "lake, MiB", "scans/s", "records per batch", "seconds per batch")
+    return table(head, rows)
 
 
 def rows_table(results: Results) -> str:
