@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from pipelines import commands
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import Snapshot, snapshot
-from pipelines.jobs import stack, topics, verify
+from pipelines.jobs import cycle, stack, topics, verify
 from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
 from tests.cases import packed
@@ -80,8 +81,9 @@ def next_snapshot(root: str, after: int) -> Snapshot:
 
 
 def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_says(
-    spark: SparkSession, settings: Settings
+    spark: SparkSession, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(cycle, "FOLLOW_EVERY", timedelta(seconds=2))
     root, stop, seen = settings.lake_root, threading.Event(), -1
     parts = [list(batch) for batch in PACK.batches]
     produce(settings.bootstrap_servers, parts[0])
