@@ -224,8 +224,11 @@ class Lake:
     def missing_files(self, table: Table) -> list[str]:
         """Names of data files that the newest version consists of and that are not there."""
         there = set(self._storage.names(self.path(table)))
-        named = (unquote(uri.rpartition("/")[2]) for uri in self.read(table).inputFiles())
-        return sorted(name for name in named if name not in there)
+        if self._is_folder:
+            named = delta_rs.files(self.path(table))
+        else:
+            named = [unquote(uri) for uri in self.read(table).inputFiles()]
+        return sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
 
     def log(self, table: Table) -> TableLog:
         return TableLog(self._storage, self.path(table))
