@@ -48,10 +48,10 @@ PROPERTIES = {
 }
 
 
-FEW_ROWS = 10_000
+INTERPRETED_ROWS = 10_000
 """Up to here, compiling a plan costs more than it saves."""
 
-PROPERTIES_FOR_FEW_ROWS = {
+INTERPRETING = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
@@ -61,7 +61,7 @@ PROPERTIES_FOR_FEW_ROWS = {
 @contextmanager
 def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
     """Plans what is run within for about so many new rows: a few are interpreted by one task, not compiled for many."""
-    few = PROPERTIES_FOR_FEW_ROWS if row_count <= FEW_ROWS else {}
+    few = INTERPRETING if row_count <= INTERPRETED_ROWS else {}
     before = {key: str(spark.conf.get(key)) for key in few}
     try:
         for key, value in few.items():

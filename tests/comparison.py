@@ -49,12 +49,17 @@ def expected_bronze(records: Iterable[LogRecord], topic: str) -> Rows:
     )
 
 
+def in_micros(rows: pa.Table) -> pa.Table:
+    """Times as the oracle writes them: microseconds since the Unix epoch."""
+    for number, field in enumerate(rows.schema):
+        if pa.types.is_timestamp(field.type):
+            rows = rows.set_column(number, field.name, rows.column(number).cast(pa.int64()))
+    return rows
+
+
 def stored_rows(lake_root: str, table: str, without: tuple[str, ...] = ()) -> Rows:
     """A table's rows, read by delta-rs and DuckDB: not by the engine that wrote them."""
-    found = LakeReader(lake_root).query(f"SELECT * FROM {table}")
-    for number, field in enumerate(found.schema):
-        if pa.types.is_timestamp(field.type):
-            found = found.set_column(number, field.name, found.column(number).cast(pa.int64()))
+    found = in_micros(LakeReader(lake_root).query(f"SELECT * FROM {table}"))
     return in_order(found.drop_columns([name for name in without if name in found.column_names]).to_pylist())
 
 

@@ -1,10 +1,10 @@
-"""Small writes and looks at Delta tables by delta-rs: what takes Spark half a second or more takes it some 20 ms.
+"""Small writes and looks at Delta tables by delta-rs, for which Spark's cost is nearly all fixed.
 
 The tables are the same to both: delta-rs checks the same constraints, keeps the same statistics and honours the same
 transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -50,27 +50,29 @@ def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) ->
 
 def merge(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Puts the rows in place of those with the same key, once per transaction."""
-    if merger := _merger(path, rows, table, transaction):
-        with _refusals(table):
-            merger.when_matched_update_all().when_not_matched_insert_all().execute()
+    _merge(path, rows, table, transaction, TableMerger.when_matched_update_all)
 
 
 def add(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Adds the rows' measures to those of the row with the same key, once per transaction."""
     sums = {name: f"target.{name} + source.{name}" for name in table.measures}
-    if merger := _merger(path, rows, table, transaction):
-        with _refusals(table):
-            merger.when_matched_update(updates=sums).when_not_matched_insert_all().execute()
+    _merge(path, rows, table, transaction, lambda merger: merger.when_matched_update(updates=sums))
 
 
-def _merger(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> TableMerger | None:
-    """None when nothing is left to do. A merge of no rows would leave no commit, and so no trace of the transaction."""
-    target = DeltaTable(path)
-    if not rows.num_rows:
+def _merge(
+    path: str,
+    rows: pa.Table,
+    table: Table,
+    transaction: Transaction,
+    update_matched: Callable[[TableMerger], TableMerger],
+) -> None:
+    if not rows.num_rows:  # A merge of none would leave no commit, and so no trace of the transaction.
         append(path, rows, table, transaction)
-    if not rows.num_rows or _is_written(target, transaction):
-        return None
-    return target.merge(
+        return
+    target = DeltaTable(path)
+    if _is_written(target, transaction):
+        return
+    merger = target.merge(
         rows,
         " AND ".join(_equal(table, name) for name in table.key),
         source_alias="source",
@@ -78,6 +80,8 @@ def _merger(path: str, rows: pa.Table, table: Table, transaction: Transaction) -
         streamed_exec=False,  # Otherwise it does not look at the rows first, to skip files by their statistics.
         commit_properties=_commit(transaction),
     )
+    with _refusals(table):
+        update_matched(merger).when_not_matched_insert_all().execute()
 
 
 @contextmanager

@@ -138,10 +138,10 @@ class Lake:
 
         `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
         """
-        if (few := self._in_memory(rows, expected)) is not None:
-            delta_rs.append(self.path(table), few, table, transaction)
-            return self._commit_of(table, transaction)
-        return self._save(rows.write.mode("append"), table, transaction)
+        if (few := self._in_memory(rows, expected)) is None:
+            return self._save(rows.write.mode("append"), table, transaction)
+        delta_rs.append(self.path(table), few, table, transaction)
+        return self._commit_of(table, transaction)
 
     def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
         """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
@@ -149,23 +149,23 @@ class Lake:
 
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        if (few := self._in_memory(rows, expected)) is not None:
-            delta_rs.merge(self.path(table), few, table, transaction)
-        else:
+        if (few := self._in_memory(rows, expected)) is None:
             with self._transaction(transaction):
                 self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+        else:
+            delta_rs.merge(self.path(table), few, table, transaction)
         return self._commit_of(table, transaction)
 
     def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
-        if (few := self._in_memory(rows, expected)) is not None:
+        if (few := self._in_memory(rows, expected)) is None:
+            sums: dict[str, str | Column] = {
+                name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
+            }
+            with self._transaction(transaction):
+                self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
+        else:
             delta_rs.add(self.path(table), few, table, transaction)
-            return self._commit_of(table, transaction)
-        sums: dict[str, str | Column] = {
-            name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
-        }
-        with self._transaction(transaction):
-            self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
         return self._commit_of(table, transaction)
 
     def are_few(self, expected: int) -> bool:

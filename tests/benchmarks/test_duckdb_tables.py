@@ -15,21 +15,12 @@ import pytest
 from pipelines.simulation.feed import feed
 from tests.benchmarks.drivers.duckdb_tables import make_tables
 from tests.benchmarks.seeded_log import DUMP_SCHEMA
+from tests.comparison import COMPARED, in_micros
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
 RECORDS = 6_000
 WITHOUT = {"silver.quarantine": ("reason", "headers")}
-TABLES = (
-    "silver.ship_events",
-    "silver.ship_routes",
-    "silver.quarantine",
-    "gold.remaining_stops",
-    "gold.stop_activity",
-    "gold.busiest_stops",
-    "gold.carrier_throughput",
-    "gold.failed_delivery_alerts",
-)
 
 
 def log() -> Iterator[LogRecord]:
@@ -42,11 +33,7 @@ def log() -> Iterator[LogRecord]:
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
     with duckdb.connect() as connection:
-        found = connection.sql(f"FROM '{path}'").to_arrow_table()
-    for number, field in enumerate(found.schema):
-        if pa.types.is_timestamp(field.type):
-            found = found.set_column(number, field.name, found.column(number).cast(pa.int64()))
-    return list(found.to_pylist())
+        return list(in_micros(connection.sql(f"FROM '{path}'").to_arrow_table()).to_pylist())
 
 
 def counted(rows: list[dict[str, Any]], without: tuple[str, ...] = ()) -> Counter[tuple[tuple[str, Any], ...]]:
@@ -72,7 +59,7 @@ def expected() -> dict[str, list[dict[str, Any]]]:
     return expected_tables(log())
 
 
-@pytest.mark.parametrize("table", TABLES)
+@pytest.mark.parametrize("table", COMPARED)
 def test_table_is_that_of_the_oracle(table: str, tables: Path, expected: dict[str, list[dict[str, Any]]]) -> None:
     without = WITHOUT.get(table, ())
     found = counted(rows_of(tables / f"{table.replace('.', '_')}.parquet"))
