@@ -23,6 +23,7 @@ from tests.memory_log import MemoryLog
 from tests.oracle.records import LogRecord
 
 WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
+PLANNED = '{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}'
 STARTED_AT = datetime(2026, 3, 1, 11, tzinfo=UTC)
 
 
@@ -104,12 +105,12 @@ def write_checkpoint(root: Path, planned: Sequence[Batch], cut_off: bool = False
     """What Spark leaves of the batches; of the last only its plan, if it was cut off."""
     texts = {
         "metadata": json.dumps({"id": planned[0].checkpoint_id}),
-        "sources/0/0": offsets_json(starts(planned[0].ranges)),
+        "sources/0/0": f"\0v1\n{offsets_json(starts(planned[0].ranges))}",
     }
     for batch in planned:
-        texts[f"offsets/{batch.checkpoint_batch_id}"] = f"v1\n{{}}\n{offsets_json(ends(batch.ranges))}"
+        texts[f"offsets/{batch.checkpoint_batch_id}"] = f"v1\n{PLANNED}\n{offsets_json(ends(batch.ranges))}"
         if batch is not planned[-1] or not cut_off:
-            texts[f"commits/{batch.checkpoint_batch_id}"] = "v1\n{}"
+            texts[f"commits/{batch.checkpoint_batch_id}"] = 'v1\n{"nextBatchWatermarkMs":0}'
     for name, text in texts.items():
         path = root / "_checkpoints" / "live" / name
         path.parent.mkdir(parents=True, exist_ok=True)

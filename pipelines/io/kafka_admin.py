@@ -17,9 +17,14 @@ from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
 
 TIMEOUT_SECONDS = 5.0
 ELECTION_SECONDS = 10.0
-"""A partition may be without a leader for this long: after its topic's creation, or while a broker restarts."""
+"""A partition's leader may be in doubt for this long: after its topic's creation, or while a broker restarts."""
 
-LEADERLESS = {KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE}
+LEADER_IN_DOUBT = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.UNKNOWN_LEADER_EPOCH,  # the client has heard of an election before the broker that it asks
+    KafkaError.FENCED_LEADER_EPOCH,  # or after it
+}
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 
 
@@ -99,7 +104,7 @@ def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dic
                 for part, future in client.list_offsets(wanted, request_timeout=TIMEOUT_SECONDS).items():
                     offsets[part.topic][part.partition] = future.result().offset
             except KafkaException as error:
-                if error.args[0].code() not in LEADERLESS or time.monotonic() > deadline:
+                if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:
                     raise
                 time.sleep(0.1)
             else:

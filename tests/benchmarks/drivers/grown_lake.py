@@ -18,10 +18,11 @@ from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka_admin import end_offsets
-from pipelines.io.kafka_log import ends, offsets_json, ranges_between
+from pipelines.io.kafka_log import ranges_between
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Transaction
+from pipelines.jobs.batch import Batch
 from pipelines.session import open_session
 from pipelines.settings import load_settings
 from pipelines.tables import (
@@ -33,6 +34,7 @@ from pipelines.tables import (
     TABLES,
     Table,
 )
+from tests.batches import write_checkpoint
 from tests.benchmarks.steady_feed import END_STOP
 
 TOPICS = [topic.name for topic in INPUT_TOPICS]
@@ -69,7 +71,7 @@ def main() -> None:
         tables={table.name: TableState(lake.version(table), 0) for table in TABLES if table != OPS_BATCHES},
     )
     Ledger(spark, lake).append(row, Transaction(f"{checkpoint_id}/ledger", 0))
-    write_checkpoint(Path(settings.lake_root), checkpoint_id, offsets_json(ends(row.ranges)))
+    write_checkpoint(Path(settings.lake_root), [Batch(0, checkpoint_id, 0, row.ranges, now, checkpoint_id)])
     spark.stop()
 
 
@@ -160,20 +162,6 @@ def windows(spark: SparkSession, begin: float) -> DataFrame:
         F.lit(1).alias("delivered_count"),
         F.lit(1).alias("failed_count"),
     )
-
-
-def write_checkpoint(root: Path, checkpoint_id: str, offsets: str) -> None:
-    """What Spark leaves of one batch that is done."""
-    texts = {
-        "metadata": f'{{"id":"{checkpoint_id}"}}',
-        "sources/0/0": f"\0v1\n{offsets}",
-        "offsets/0": f'v1\n{{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{{}}}}\n{offsets}',
-        "commits/0": 'v1\n{"nextBatchWatermarkMs":0}',
-    }
-    for name, text in texts.items():
-        path = root / "_checkpoints" / "live" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
 
 
 if __name__ == "__main__":
