@@ -1,4 +1,4 @@
-"""Small writes and looks at Delta tables by delta-rs, for which Spark's cost is nearly all fixed.
+"""Definitions, small writes and looks at Delta tables by delta-rs, for which Spark's cost is nearly all fixed.
 
 The tables are the same to both: delta-rs checks the same constraints, keeps the same statistics and honours the same
 transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
@@ -9,7 +9,9 @@ from contextlib import contextmanager
 from urllib.parse import unquote
 
 import pyarrow as pa
-from deltalake import CommitProperties, DeltaTable, write_deltalake
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
 from deltalake import Transaction as AppTransaction
 from deltalake.exceptions import DeltaError
 from deltalake.table import TableMerger
@@ -23,6 +25,51 @@ Spans = Iterable[tuple[int, int]]
 
 COARSE = 1_000
 """Statistics of times are cut off at the millisecond, so that a file's greatest may be this much greater."""
+
+
+def exists(path: str) -> bool:
+    """Whether there is a Delta table."""
+    return DeltaTable.is_deltatable(path)
+
+
+def create(path: str, schema_json: str, table: Table) -> None:
+    """Makes the table, empty, in one commit; the schema as the Delta protocol writes it."""
+    # delta-rs does not conclude it from the properties. Version 3 of the protocol is the first with constraints.
+    protocol = {"delta.minWriterVersion": "3"} if table.constraints else {}
+    DeltaTable.create(
+        path,
+        Schema.from_json(schema_json),
+        description=table.doc,
+        configuration=table.properties | protocol,
+        raise_if_key_not_exists=False,
+    )
+
+
+def definition(path: str) -> tuple[str, dict[str, str]]:
+    """The table's schema as the Delta protocol writes it, and its properties."""
+    table = DeltaTable(path)
+    return table.schema().to_json(), table.metadata().configuration
+
+
+def rows(path: str, column: str, spans: Spans) -> pa.Table:
+    """The rows in which a column of numbers holds a value within the spans."""
+    wanted = tuple(spans)
+    found = files(path, column, wanted)
+    if not found:
+        return pa.table({})
+    within = pc.scalar(False)
+    for begin, end in wanted:
+        within |= (pc.field(column) >= begin) & (pc.field(column) < end)
+    return ds.dataset(found, format="parquet").to_table(filter=within)
+
+
+def greatest(path: str, column: str) -> int | None:
+    """The greatest value of a column of numbers in those files whose statistics know theirs; None when none does."""
+    actions = pa.table(DeltaTable(path).get_add_actions(flatten=True))
+    if f"max.{column}" not in actions.column_names:
+        return None
+    value: int | None = pc.max(actions[f"max.{column}"]).as_py()
+    return value
 
 
 def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:

@@ -1,8 +1,10 @@
 """Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -64,22 +66,34 @@ class Lake:
             )
 
     def _create(self, table: Table) -> None:
+        path, refusal = self.path(table), f"Table {table.name} cannot be created at {self.path(table)}"
         columns = ", ".join(column.ddl for column in table.columns)
+        if self._is_folder:
+            if foreign := set(self._storage.names(path)) - {"_delta_log"}:
+                raise LakeMismatch(f"{refusal}: there are other files, for example {min(foreign)}.")
+            delta_rs.create(path, _schema(columns).json(), table)
+            return
         properties = ", ".join(f"'{name}' = '{_quoted(value)}'" for name, value in table.properties.items())
         try:
             self.spark.sql(
-                f"CREATE TABLE delta.`{self.path(table)}` ({columns}) USING DELTA "
+                f"CREATE TABLE delta.`{path}` ({columns}) USING DELTA "
                 f"COMMENT '{_quoted(table.doc)}' TBLPROPERTIES ({properties})"
             )
         except AnalysisException as error:
-            raise LakeMismatch(
-                f"Table {table.name} cannot be created at {self.path(table)}: {error.getMessage()}"
-            ) from error
+            raise LakeMismatch(f"{refusal}: {error.getMessage()}") from error
 
-    def _differences(self, table: Table) -> Iterator[str]:
+    def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
+        """The table's schema and properties."""
+        if self._is_folder:
+            schema, properties = delta_rs.definition(self.path(table))
+            return T.StructType.fromJson(json.loads(schema)), properties
         detail = DeltaTable.forPath(self.spark, self.path(table)).detail().first()
         assert detail is not None
-        fields = {field.name: field for field in self.read(table).schema}
+        return self.read(table).schema, detail["properties"]
+
+    def _differences(self, table: Table) -> Iterator[str]:
+        schema, properties = self._definition(table)
+        fields = {field.name: field for field in schema}
         expected = {field.name: field for field in self._schema(table)}
         for name in expected.keys() - fields.keys():
             yield f"column {name} {expected[name].dataType.simpleString()} is missing"
@@ -94,7 +108,7 @@ class Lake:
         if not fields.keys() ^ expected.keys() and list(fields) != list(expected):
             yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
         there_properties = {
-            key: value for key, value in detail["properties"].items() if key in table.properties or "constraints" in key
+            key: value for key, value in properties.items() if key in table.properties or "constraints" in key
         }
         for key in sorted(there_properties.keys() | table.properties.keys()):
             if there_properties.get(key) != table.properties.get(key):
@@ -107,6 +121,8 @@ class Lake:
         return _schema(columns)
 
     def exists(self, table: Table) -> bool:
+        if self._is_folder:
+            return delta_rs.exists(self.path(table))
         return DeltaTable.isDeltaTable(self.spark, self.path(table))
 
     def read(self, table: Table) -> DataFrame:
@@ -121,6 +137,24 @@ class Lake:
         if not self._is_folder:
             return self.read(table)
         return self._rows_of(table, delta_rs.files(self.path(table), column, spans))
+
+    def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
+        """The few rows in which a column of numbers holds a value within the spans."""
+        if self._is_folder:
+            found = delta_rs.rows(self.path(table), column, spans)
+        else:
+            within = F.lit(False)
+            for begin, end in spans:
+                within |= (F.col(column) >= begin) & (F.col(column) < end)
+            found = self.read(table).where(within).toArrow()
+        return list(found.to_pylist())
+
+    def greatest(self, table: Table, column: str) -> int | None:
+        """A column's greatest number; at least that in all files with statistics. None when there is none."""
+        if self._is_folder:
+            return delta_rs.greatest(self.path(table), column)
+        value: int | None = self.read(table).agg(F.max(column)).collect()[0][0]
+        return value
 
     def added(self, changes: Iterable[Change], table: Table) -> DataFrame:
         """The rows that commits added, from their own files: without a look at the rest of the table.

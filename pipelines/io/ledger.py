@@ -3,14 +3,15 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.io.delta_rs import Spans
 from pipelines.io.kafka_log import OffsetRange, Offsets, ends
-from pipelines.io.lake import Lake
+from pipelines.io.lake import MANY, Lake
 from pipelines.io.table_log import Transaction
 from pipelines.tables import OPS_BATCHES
 
@@ -70,20 +71,23 @@ class Ledger:
 
     def last(self) -> LedgerRow | None:
         """The newest row; None in a new lake."""
-        rows = self._lake.read(OPS_BATCHES).orderBy(F.desc("batch_id")).limit(1).collect()
-        return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
+        # Not that of the greatest number alone: what no statistics speak of, may be greater.
+        newest = self._rows([(self._lake.greatest(OPS_BATCHES, "batch_id") or 0, MANY)])
+        return max(newest, key=lambda row: row.batch_id, default=None)
 
     def row(self, batch_id: int) -> LedgerRow | None:
         """The row of a batch; None when there is none."""
-        rows = self._lake.read(OPS_BATCHES).where(F.col("batch_id") == batch_id).collect()
-        return _ledger_row(rows[0].asDict(recursive=True)) if rows else None
+        return next(iter(self._rows([(batch_id, batch_id + 1)])), None)
 
     def reached(self, row: LedgerRow) -> dict[str, Offsets]:
         """Where on the log each table stood after a batch: by table name, the offsets at the end of its position."""
         positions = {state.position for state in row.tables.values()}
-        found = self._lake.read(OPS_BATCHES).where(F.col("batch_id").isin(*positions)).collect()
-        offsets = {each["batch_id"]: _ledger_row(each.asDict(recursive=True)).end_offsets for each in found}
+        found = self._rows((position, position + 1) for position in positions)
+        offsets = {each.batch_id: each.end_offsets for each in found}
         return {name: offsets.get(state.position, {}) for name, state in row.tables.items()}
+
+    def _rows(self, spans: Spans) -> list[LedgerRow]:
+        return [_ledger_row(row) for row in self._lake.look_up(OPS_BATCHES, "batch_id", spans)]
 
     def append(self, row: LedgerRow, transaction: Transaction) -> None:
         """Adds the row once per transaction."""
@@ -130,13 +134,12 @@ class Ledger:
 
 
 def _ledger_row(row: dict[str, Any]) -> LedgerRow:
-    """From what `asDict` gives: times are local and without a zone."""
     return LedgerRow(
         batch_id=row["batch_id"],
         checkpoint_id=row["checkpoint_id"],
         checkpoint_batch_id=row["checkpoint_batch_id"],
-        started_at=row["started_at"].astimezone(UTC),
-        committed_at=row["committed_at"].astimezone(UTC),
+        started_at=row["started_at"],
+        committed_at=row["committed_at"],
         ranges=tuple(
             OffsetRange(part["kafka_topic"], part["kafka_partition"], part["start_offset"], part["end_offset"])
             for part in row["offsets"]
@@ -148,11 +151,7 @@ def _ledger_row(row: dict[str, Any]) -> LedgerRow:
             for count in row["counts"]
         },
         tables={
-            table["table_name"]: TableState(table["version"], table["position"], _utc(table["expired_before"]))
+            table["table_name"]: TableState(table["version"], table["position"], table["expired_before"])
             for table in row["tables"]
         },
     )
-
-
-def _utc(time: datetime | None) -> datetime | None:
-    return time and time.astimezone(UTC)
