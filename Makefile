@@ -46,13 +46,15 @@ clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)
 
 # One pip run decides nothing itself: versions and hashes are in the lock.
-$(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py
+$(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/aot_cache.py
 	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV) || { echo "setup: $(PYTHON) could not create $(VENV). It needs the venv module (Debian: python3.11-venv)." >&2; rm -rf $(VENV); exit 1; }
 	@echo "setup: installing Python packages"
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@$(VENV)/bin/python infra/setup.py
+	@echo "setup: recording a short run of the job, from which Java will start faster"
+	@$(VENV)/bin/python infra/aot_cache.py > $(VENV)/aot_cache.log 2>&1 || { echo "setup: the run failed. What it said is in $(VENV)/aot_cache.log." >&2; exit 1; }
 	@touch $@
 
 .PHONY: help setup demo test test-fast lint format mutations bench lock docs clean

@@ -9,8 +9,8 @@
                        ├┄► gold.carrier_throughput
                        └┄► gold.failed_delivery_alerts
 
-A micro-batch runs the flows from top to bottom. Live and replay run these same flows; only the range of the log and
-the lake differ.
+In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the others. Live and
+replay run these same flows; only the range of the log and the lake differ.
 
 There are two paces. What people watch (─) moves with every batch. The rest (┄) follows: every `FOLLOW_EVERY`, all of it
 is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next batches, so that none of them gets long.
@@ -114,6 +114,20 @@ class Around:
 Read = Log | StartedAt | Judged | NotAccepted | New | Comparable | Current | Around
 
 
+def tables_read(read: Read) -> tuple[Table, ...]:
+    match read:
+        case NotAccepted(_, bronze, silver):
+            return bronze, silver
+        case New(table, _) | Comparable(table):
+            return (table,)
+        case Current(table, expired):
+            return (table, expired) if expired else (table,)
+        case Around(new, _):
+            return (new.table,)
+        case _:
+            return ()
+
+
 @dataclass(frozen=True)
 class Publication:
     """Messages about the rows that a fold changes, sent before the table shows them: at least once."""
@@ -149,6 +163,10 @@ class Flow:
     def is_fold(self) -> bool:
         """Whether the table follows from silver alone."""
         return self.write != "append"
+
+    def needs(self, other: "Flow") -> bool:
+        """Whether it waits for the other: it reads what that one writes, or writes the same table."""
+        return other.into == self.into or any(other.into in tables_read(read) for read in self.reads)
 
     @property
     def archive(self) -> Table | None:
@@ -208,7 +226,10 @@ FLOWS = (
     ),
 )
 
-TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
+FLOWS_IN_EVERY_BATCH = tuple(flow for flow in FLOWS if flow.turn is None)
+FLOWS_THAT_FOLLOW = tuple(flow for flow in FLOWS if flow.turn)
+
+TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS_THAT_FOLLOW if flow.turn))
 """The turns, in order."""
 
 

@@ -32,18 +32,30 @@ class Crashed(Exception):
 
 
 class CrashingLake(Lake):
-    """Ends the process after a given number of writes."""
+    """Ends the process after a given number of writes: those under way beside the last may still be done, or not.
+
+    Attributes:
+        written: The tables that were written.
+    """
 
     def __init__(self, spark: SparkSession, root: str, writes: int) -> None:
         super().__init__(spark, root)
-        self._left = writes
+        self._writes = writes
+        self.written: list[str] = []
+
+    def version(self, table: Table) -> int:
+        self._crash_if_over()
+        return super().version(table)
 
     def _commit_of(self, table: Table, transaction: Transaction) -> Change:
         commit = super()._commit_of(table, transaction)
-        self._left -= 1
-        if self._left == 0:
-            raise Crashed
+        self.written.append(table.name)
+        self._crash_if_over()
         return commit
+
+    def _crash_if_over(self) -> None:
+        if len(self.written) >= self._writes:
+            raise Crashed
 
 
 def batches(*parts: Sequence[LogRecord], checkpoint: str = "checkpoint") -> list[Batch]:

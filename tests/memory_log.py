@@ -29,5 +29,5 @@ class MemoryLog:
             ],
         )
 
-    def send(self, messages: DataFrame, topic: str) -> None:
+    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
         self.sent += [(row["key"], row["value"]) for row in messages.collect()]

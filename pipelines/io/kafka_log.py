@@ -1,11 +1,14 @@
 """Ranges of the log, and the frames that read or extend it."""
 
 import json
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+
+from pipelines.io.log_producer import LogProducer
 
 Offsets = dict[str, dict[int, int]]
 """topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
@@ -17,6 +20,10 @@ CONSUMER = {
     # default, and answers no other one meanwhile: Spark's, after every poll, for the ends of the log.
     "kafka.fetch.max.wait.ms": "5",
 }
+
+
+FEW_MESSAGES = 10_000
+"""Up to here, messages are sent from this process."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,7 @@ class KafkaLog:
 
     def __init__(self, spark: SparkSession, bootstrap_servers: str) -> None:
         self._spark = spark
+        self._servers = bootstrap_servers
         self._options = {"kafka.bootstrap.servers": bootstrap_servers}
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
@@ -104,8 +112,20 @@ class KafkaLog:
             .load()
         )
 
-    def send(self, messages: DataFrame, topic: str) -> None:
-        """Appends (key, value) to a topic; done when the brokers have acknowledged every message."""
+    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
+        """Appends (key, value) to a topic; done when the brokers have acknowledged every message.
+
+        `expected` is about how many there are: few are taken out of Spark, whose own way costs as much as a batch's
+        whole computation.
+        """
+        if expected <= FEW_MESSAGES:
+            now = int(time.time() * 1000)
+            producer = LogProducer(self._servers, is_idempotent=False)
+            producer.append(
+                (topic, row["key"].encode(), row["value"].encode(), now) for row in messages.toArrow().to_pylist()
+            )
+            producer.flush()
+            return
         messages.write.format("kafka").options(**self._options).option("topic", topic).save()
 
 

@@ -1,6 +1,7 @@
 """Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
 
 import json
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -46,6 +47,7 @@ class Lake:
         self.versions = dict(versions or {})
         self.spark = spark
         self._storage = Storage(spark)
+        self._session_transaction = threading.Lock()
         self._is_folder = "://" not in root and not MISREAD_PATH.search(root)
 
     def path(self, table: Table) -> str:
@@ -238,15 +240,18 @@ class Lake:
 
     @contextmanager
     def _transaction(self, transaction: Transaction) -> Iterator[None]:
-        """MERGE takes its transaction from the session. Left there, it would make the next unrelated write vanish."""
+        """MERGE takes its transaction from the session: one MERGE at a time. Left there, it would make the next
+        unrelated write vanish.
+        """
         names = {"txnAppId": transaction.app_id, "txnVersion": str(transaction.version)}
-        for name, value in names.items():
-            self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)
-        try:
-            yield
-        finally:
-            for name in names:
-                self.spark.conf.unset(f"spark.databricks.delta.write.{name}")
+        with self._session_transaction:
+            for name, value in names.items():
+                self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)
+            try:
+                yield
+            finally:
+                for name in names:
+                    self.spark.conf.unset(f"spark.databricks.delta.write.{name}")
 
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.

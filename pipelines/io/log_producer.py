@@ -16,12 +16,17 @@ REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._
 
 
 class LogProducer:
-    """An idempotent producer that fails loudly: after `flush`, every record is acknowledged by all replicas, once.
+    """A producer that fails loudly: after `flush`, every record is acknowledged by all replicas.
 
     `append` and `flush` raise `InvalidInput` or `BrokerUnavailable` once a record is refused or not taken in time.
+
+    Args:
+        bootstrap_servers: The cluster.
+        is_idempotent: Every record is on the log once, in order, whatever is lost on the way. Otherwise at least once;
+            that spares a producer of few records the half second in which it asks for an identity.
     """
 
-    def __init__(self, bootstrap_servers: str) -> None:
+    def __init__(self, bootstrap_servers: str, is_idempotent: bool = True) -> None:
         self._servers = bootstrap_servers
         self._error: KafkaError | None = None
         self._producer = Producer(
@@ -30,7 +35,7 @@ class LogProducer:
                 # The partitioner of Java's producers, so that a package's records share a partition whoever sends them.
                 # Unlike `murmur2_random`, it has one partition for records without a key too: the same at every run.
                 "partitioner": "murmur2",
-                "enable.idempotence": True,
+                "enable.idempotence": is_idempotent,
                 "acks": "all",
                 "linger.ms": 50,
                 "compression.type": "lz4",

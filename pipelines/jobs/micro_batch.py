@@ -7,17 +7,21 @@ coordinates, also on a repeat, and also when they take several batches at once.
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
 from pipelines.graph import (
     FLOWS,
+    FLOWS_IN_EVERY_BATCH,
+    FLOWS_THAT_FOLLOW,
     Around,
     Comparable,
     Current,
@@ -84,10 +88,8 @@ class MicroBatch:
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
         try:
-            for flow in FLOWS:
-                if self._moves(flow) and self._has_input(flow):
-                    with planned_for(self._lake.spark, self._input_size(flow)):
-                        self._commits[flow.name] = self._write(flow)
+            for flows in (FLOWS_IN_EVERY_BATCH, FLOWS_THAT_FOLLOW):
+                self._run([flow for flow in flows if self._moves(flow) and self._has_input(flow)])
         finally:
             for heard in self._heard.values():
                 heard.records.unpersist()
@@ -103,6 +105,27 @@ class MicroBatch:
         )
         ledger.append(row, self._batch.transaction("ledger"))
         return row
+
+    def _run(self, flows: list[Flow]) -> None:
+        """Runs flows side by side, as far as they do not need each other. Raises the first failure when all ended."""
+        if not flows:
+            return
+        in_session = inheritable_thread_target(self._lake.spark)
+        running: dict[str, Future[None]] = {}
+        with (
+            planned_for(self._lake.spark, max(map(self._input_size, flows))),
+            ThreadPoolExecutor(len(flows)) as pool,
+        ):
+            for flow in flows:
+                needed = [running[other.name] for other in flows if other.name in running and flow.needs(other)]
+                running[flow.name] = pool.submit(in_session(self._run_after), needed, flow)
+        for future in running.values():
+            future.result()
+
+    def _run_after(self, needed: Iterable[Future[None]], flow: Flow) -> None:
+        for future in needed:
+            future.result()
+        self._commits[flow.name] = self._write(flow)
 
     def _moves(self, flow: Flow) -> bool:
         following = self._batch.following
@@ -163,7 +186,7 @@ class MicroBatch:
         if flow.into.name in self._batch.rebuilds:
             if flow.publishes and any(part.size for part in self._batch.ranges):
                 # Which of them this batch changed is not known any more.
-                self._log.send(flow.publishes.by(rows), flow.publishes.topic.name)
+                self._log.send(flow.publishes.by(rows), flow.publishes.topic.name, self._input_size(flow))
             # Under an identity of its own: a batch that was cut off may have written the old table already.
             return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
         in_turn = flow.turn is not None
@@ -176,7 +199,7 @@ class MicroBatch:
         are_many = not self._lake.are_few(expected)
         with _held(changed) if flow.publishes or are_many else nullcontext():
             if flow.publishes:
-                self._log.send(flow.publishes.by(changed), flow.publishes.topic.name)
+                self._log.send(flow.publishes.by(changed), flow.publishes.topic.name, expected)
             # Of many scans, few rows may be left: the hours of a carrier, or the packages of a backlog.
             return fold(changed, flow.into, transaction, changed.count() if are_many else expected)
 

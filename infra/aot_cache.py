@@ -1,0 +1,65 @@
+"""Records a short run of the job, from which Java starts and warms up faster: `<environment>/runtime/spark.aot`.
+
+Run by `make setup` with the environment's own Python, as its last step. The run is a real one, on an embedded broker
+and in a temporary folder. What Java loaded, linked and found to be hot in it, its ahead-of-time cache keeps (JEP 483,
+514 and 515); no code is kept that was compiled for this machine. A cache that does not fit the Java or the jars any
+more is passed over by Java.
+"""
+
+import os
+import socket
+import sys
+import tempfile
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+from pyspark import SparkContext
+
+from pipelines import commands
+from pipelines.jobs import simulate, stack, topics
+from pipelines.jobs.stream import LiveJob
+from pipelines.session import AOT_CACHE, JAVA_OPTIONS, open_session
+from pipelines.settings import Broker, Settings, Spark, Stream
+
+RECORDS, RECORDS_PER_BATCH = 24_000, 3_000
+
+
+def main() -> None:
+    for name in [name for name in os.environ if name.startswith("PTS_")]:
+        del os.environ[name]  # a user's settings: their broker and lake are not for this
+    AOT_CACHE.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        port, controller_port = unused_ports()
+        settings = Settings(
+            home=Path(folder),
+            broker=Broker(port=port, controller_port=controller_port),
+            spark=Spark(conf={"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -XX:AOTCacheOutput={AOT_CACHE}"}),
+            stream=Stream(max_records_per_batch=RECORDS_PER_BATCH),
+        )
+        with stack.running(["broker"], settings, print):
+            topics.run(commands.Topics(), settings)
+            simulate.run(commands.Simulate(packages=RECORDS // 10, count=RECORDS, rate=0), settings)
+            run_job(settings)
+    if not AOT_CACHE.is_file():
+        sys.exit(f"Java recorded a run of the job, but left no {AOT_CACHE}.")
+
+
+def run_job(settings: Settings) -> None:
+    """Drains the log in small batches; returns when Java has ended, and so written its cache."""
+    spark = open_session(settings)
+    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    spark.stop()
+    java = SparkContext._gateway.proc
+    java.stdin.close()
+    java.wait()
+
+
+def unused_ports() -> tuple[int, int]:
+    with ExitStack() as both:
+        first, second = (both.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(2))
+        return first.getsockname()[1], second.getsockname()[1]
+
+
+if __name__ == "__main__":
+    main()
