@@ -80,3 +80,23 @@ def test_measures_are_added_where_there_are_some() -> None:
     assert {flow.into.name for flow in FLOWS if flow.write == "add"} == {
         table.name for table in TABLES if table.measures
     }
+
+
+def test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads() -> None:
+    waits_for = {
+        flow.name: {other.name for other in FLOWS[:number] if flow.needs(other)} for number, flow in enumerate(FLOWS)
+    }
+    accepts = {"accept_events", "accept_routes"}
+    assert waits_for == {
+        "accept_events": set(),
+        "accept_routes": set(),
+        "remaining_stops": accepts,
+        "archive_events": set(),
+        "archive_routes": set(),
+        "quarantine_events": {"accept_events", "archive_events"},
+        "quarantine_routes": {"accept_routes", "archive_routes", "quarantine_events"},
+        "stop_activity": {"accept_events"},
+        "busiest_stops": {"accept_events", "stop_activity"},
+        "carrier_throughput": {"accept_events"},
+        "failed_delivery_alerts": {"accept_events"},
+    }

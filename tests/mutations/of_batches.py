@@ -30,6 +30,7 @@ UNSET = f"{T_LAKE}::test_a_write_after_a_merge_is_not_taken_for_its_repeat"
 CONSTRAINT = f"{T_LAKE}::test_constraint_refuses_a_row_that_breaks_it"
 WITHIN = "tests/io/test_kafka_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
+WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
 T_CYCLE = "tests/jobs/test_cycle.py"
 ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
 T_FOLLOWING = "tests/jobs/test_following.py"
@@ -50,6 +51,7 @@ LEDGER = "The ledger counts records read, accepted, duplicate and quarantined"
 EXACTLY_ONCE = "Exactly once: each write carries (txnAppId, txnVersion), with the checkpoint's identity"
 OFFSETS = "Ranges of the log are half-open `[start, end)`"
 CADENCES = "Two cadences: what follows is brought to one batch, one turn in each of the next ones"
+SIDE_BY_SIDE = "Flows run side by side, once those above them are done that they need"
 TRUNCATED = "A lost or truncated log stops the job"
 PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
@@ -211,6 +213,13 @@ MUTATIONS = (
         CADENCES, "a turn that was cut off is not known again",
         ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)',
         'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id)', TURN_AGAIN,
+    ),
+    Mutation(
+        SIDE_BY_SIDE, "a flow does not wait for what it reads",
+        GRAPH, "any(other.into in tables_read(read) for read in self.reads)", "False", WAITS,
+    ),
+    Mutation(
+        SIDE_BY_SIDE, "two flows write one table at once", GRAPH, "other.into == self.into or any", "any", WAITS,
     ),
     Mutation(
         TRUNCATED, "records that are gone are skipped",
