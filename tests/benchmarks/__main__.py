@@ -1,7 +1,7 @@
 """Compares the product with its peers and the floor: see docs/benchmarks.md.
 
 .venv/bin/python -m tests.benchmarks [--scans 1000000] [--only drain,freshness] [--contenders ours,flink] …
-.venv/bin/python -m tests.benchmarks --docs var/benchmarks/results/<name>.json
+.venv/bin/python -m tests.benchmarks --docs var/benchmarks/results/<name>.json …
 """
 
 import argparse
@@ -9,7 +9,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from tests.benchmarks.flink.setup import set_up
 from tests.benchmarks.growth import growth_of_ours
 from tests.benchmarks.options import CONTENDERS, HOME, PARTS, Options, chosen
 from tests.benchmarks.plot import charts
+from tests.benchmarks.profile import profile_of_ours
 from tests.benchmarks.results import Results, new_results
 from tests.benchmarks.seeded_log import append_seeded, broker, dump
 from tests.benchmarks.tables import markdown
@@ -34,7 +35,7 @@ END = "<!-- figures: end -->"
 def main() -> None:
     given = _arguments()
     if given.docs:
-        sys.stdout.write(docs_block(Results.load(given.docs)))
+        sys.stdout.write(docs_block([Results.load(path) for path in given.docs]))
         return
     options = Options(
         scans=given.scans,
@@ -77,7 +78,7 @@ def measure(
     options: Options, results: Results, work: Path, logs: Path, record: Callable[[dict[str, Any]], None]
 ) -> None:
     """Runs the parts that were asked for. The drains share one broker and log; each steady feed has its own."""
-    if any(part.startswith("drain") for part in options.parts):
+    if any(part.startswith("drain") or part == "profile" for part in options.parts):
         with broker(work / "broker") as settings:
             results.set_log(append_seeded(settings, options.scans, options.packages))
             _say(f"Seeded log: {results.log}")
@@ -87,6 +88,9 @@ def measure(
                 drains.cold(options.contenders, options.repeats)
             if "drain-warm" in options.parts:
                 drains.warm(options.contenders, options.repeats, options.warm_ups)
+            if "profile" in options.parts:
+                seconds = profile_of_ours(settings.bootstrap_servers, work, logs)
+                record({"part": "profile", "contender": "ours", "round": 1, "seconds": seconds})
     for round_ in range(1, options.repeats + 1):
         if "start" in options.parts and "ours" in options.contenders:
             run: dict[str, Any] = {"part": "start", "contender": "ours", "round": round_}
@@ -120,9 +124,9 @@ def write_report(results: Results, path: Path) -> None:
         path.with_name(f"{path.stem}-{kind}.svg").write_text(svg)
 
 
-def docs_block(results: Results) -> str:
+def docs_block(measured: Sequence[Results]) -> str:
     """What stands between the markers in docs/benchmarks.md."""
-    return f"{BEGIN}\n{markdown(results)}{END}\n"
+    return "\n".join([BEGIN, *map(markdown, measured), END]) + "\n"
 
 
 def _line(run: dict[str, Any]) -> str:
@@ -150,7 +154,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument(
         "--contenders", type=_one_of(CONTENDERS), default=CONTENDERS, help=f"who takes part: {', '.join(CONTENDERS)}"
     )
-    parser.add_argument("--docs", type=Path, help="print the figures of a results file for docs/benchmarks.md, and end")
+    parser.add_argument(
+        "--docs", type=Path, nargs="+", help="print the figures of results files for docs/benchmarks.md, and end"
+    )
     return parser.parse_args()
 
 

@@ -79,7 +79,7 @@ def test_results_survive_the_file(tmp_path: Path) -> None:
 def test_docs_have_a_place_for_the_figures() -> None:
     page = (ROOT / "docs" / "benchmarks.md").read_text()
     assert page.index(BEGIN) < page.index(END)
-    block = docs_block(results(drained("ours", 1, 2)))
+    block = docs_block([results(drained("ours", 1, 2))])
     assert block.startswith(BEGIN)
     assert block.endswith(f"{END}\n")
 
