@@ -1,5 +1,7 @@
 """Definitions, small writes and looks at Delta tables by delta-rs, for which Spark's cost is nearly all fixed.
 
+What DuckDB finds among rows, it finds in the files that delta-rs names.
+
 The tables are the same to both: delta-rs checks the same constraints, keeps the same statistics and honours the same
 transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
@@ -8,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import unquote
 
+import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
@@ -61,6 +64,15 @@ def rows(path: str, column: str, spans: Spans) -> pa.Table:
     for begin, end in wanted:
         within |= (pc.field(column) >= begin) & (pc.field(column) < end)
     return ds.dataset(found, format="parquet").to_table(filter=within)
+
+
+def matching(there: list[str], others: list[str], key: Iterable[str]) -> pa.Table:
+    """The rows of Parquet files whose key occurs in other files that have these columns, too."""
+    columns = ", ".join(key)
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        query = f"FROM read_parquet($there) SEMI JOIN (SELECT {columns} FROM read_parquet($others)) USING ({columns})"
+        return connection.sql(query, params={"there": there, "others": others}).to_arrow_table()
 
 
 def greatest(path: str, column: str) -> int | None:

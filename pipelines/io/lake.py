@@ -136,9 +136,21 @@ class Lake:
 
         With a column, files whose statistics say that it holds no value within the spans are left out.
         """
-        if not self._is_folder:
-            return self.read(table)
-        return self._rows_of(table, delta_rs.files(self.path(table), column, spans))
+        return self._rows_of(table, self.files(table, column, spans)) if self._is_folder else self.read(table)
+
+    def files(self, table: Table, column: str | None = None, spans: Spans = ()) -> list[str]:
+        """The paths of those files. Of a lake in a folder only."""
+        return delta_rs.files(self.path(table), column, spans)
+
+    def matching(self, table: Table, files: list[str]) -> DataFrame:
+        """The rows whose key occurs in files of another table that has these columns, too. Of a lake in a folder only.
+
+        Where they are few it spares Spark reading all others.
+        """
+        there = self.files(table)
+        if not there or not files:
+            return self._rows_of(table, [])
+        return self.spark.createDataFrame(delta_rs.matching(there, files, table.key), self._schema(table))
 
     def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
         """The few rows in which a column of numbers holds a value within the spans."""
@@ -163,7 +175,11 @@ class Lake:
 
         Fails when they are gone, which takes a compaction and a VACUUM since.
         """
-        return self._rows_of(table, [f"{self.path(table)}/{name}" for change in changes for name in change.files])
+        return self._rows_of(table, self.added_files(changes, table))
+
+    def added_files(self, changes: Iterable[Change], table: Table) -> list[str]:
+        """The paths of those files."""
+        return [f"{self.path(table)}/{name}" for change in changes for name in change.files]
 
     def _rows_of(self, table: Table, files: list[str]) -> DataFrame:
         schema = self._schema(table)
@@ -187,7 +203,7 @@ class Lake:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
         if (few := self._in_memory(rows, expected)) is None:
             with self._transaction(transaction):
-                self._matching(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
+                self._merger(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         else:
             delta_rs.merge(self.path(table), few, table, transaction)
         return self._commit_of(table, transaction)
@@ -199,7 +215,7 @@ class Lake:
                 name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
             }
             with self._transaction(transaction):
-                self._matching(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
+                self._merger(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
         else:
             delta_rs.add(self.path(table), few, table, transaction)
         return self._commit_of(table, transaction)
@@ -233,7 +249,7 @@ class Lake:
         writer.format("delta").save(self.path(table))
         return self._commit_of(table, transaction)
 
-    def _matching(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
+    def _merger(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
         condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
         target = DeltaTable.forPath(self.spark, self.path(table)).alias("target")
         return target.merge(rows.alias("source"), condition)

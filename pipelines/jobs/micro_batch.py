@@ -222,8 +222,8 @@ class MicroBatch:
                 archived, accepted = (self._added(each, topic.name, self._unfolded(flow)) for each in (bronze, silver))
                 rest = archived.join(accepted, ["kafka_partition", "kafka_offset"], "left_anti")
                 return self._judged(rest, topic)
-            case New(table, topic):
-                return self._new(flow, table, topic)
+            case New():
+                return self._new(flow, read)
             case Comparable(table):
                 (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
                 spans = hour_spans(heard.hours)
@@ -238,12 +238,23 @@ class MicroBatch:
                 return self._current(flow, table, archive)
 
     def _current(self, flow: Flow, table: Table, archive: Table | None) -> DataFrame:
-        rows = self._lake.scan(table)
-        if table == flow.into and table.name in self._batch.rebuilds:
-            return rows.where(F.lit(False))
+        if table != flow.into:
+            return self._lake.scan(table)
+        if table.name in self._batch.rebuilds:
+            rows = self._lake.scan(table).where(F.lit(False))
+        else:
+            rows = self._touched(flow, table)
         if archive and self._lake.version(archive):
-            return rows.unionByName(self._lake.read(archive).join(rows, list(table.key), "left_anti"))
+            return rows.unionByName(self._touched(flow, archive).join(rows, list(table.key), "left_anti"))
         return rows
+
+    def _touched(self, flow: Flow, table: Table) -> DataFrame:
+        """Rows of a table with the flow's key: at least those with a key of the new rows."""
+        if not self._lake.are_few(self._input_size(flow)):
+            return self._lake.scan(table)
+        return self._lake.matching(
+            table, [name for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)]
+        )
 
     def _unfolded(self, flow: Flow) -> tuple[OffsetRange, ...]:
         """What of the log the flow's table does not hold yet."""
@@ -251,18 +262,29 @@ class MicroBatch:
         reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
         return ranges_between(reached, self._reach(flow).offsets)
 
-    def _new(self, flow: Flow, table: Table, topic: Topic) -> DataFrame:
+    def _new(self, flow: Flow, read: New) -> DataFrame:
         """Silver's rows that the flow's table lacks; when these are the batch's own, just the files they went into."""
-        unfolded = [part for part in self._unfolded(flow) if part.topic == topic.name]
-        if not all(part in self._batch.ranges for part in unfolded):
-            return self._added(table, topic.name, unfolded)
-        commits = (self._commits.get(each.name) for each in flows_into(table))
-        return self._lake.added(filter(None, commits), table)
+        if self._are_own(flow, read):
+            return self._lake.added(self._changes(read.table), read.table)
+        return self._added(read.table, read.topic.name, self._unfolded(flow))
+
+    def _files_of_new(self, flow: Flow, read: New) -> list[str]:
+        """The files that hold them."""
+        if self._are_own(flow, read):
+            return self._lake.added_files(self._changes(read.table), read.table)
+        return self._lake.files(read.table, "kafka_offset", _spans(read.topic.name, self._unfolded(flow)))
+
+    def _are_own(self, flow: Flow, read: New) -> bool:
+        unfolded = (part for part in self._unfolded(flow) if part.topic == read.topic.name)
+        return all(part in self._batch.ranges for part in unfolded)
+
+    def _changes(self, table: Table) -> list[Change]:
+        """What the batch has added to a table."""
+        return [self._commits[flow.name] for flow in flows_into(table) if flow.name in self._commits]
 
     def _added(self, table: Table, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         parts = [part for part in ranges if part.topic == topic]
-        spans = [(part.start, part.end) for part in parts]
-        return self._lake.scan(table, "kafka_offset", spans).where(within(parts))
+        return self._lake.scan(table, "kafka_offset", _spans(topic, parts)).where(within(parts))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:
         """Reads the batch's records of a topic, once, and looks at what they are."""
@@ -277,6 +299,10 @@ class MicroBatch:
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
         return judged(records, topic, self._wire_formats[topic.name])
+
+
+def _spans(topic: str, ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
+    return [(part.start, part.end) for part in ranges if part.topic == topic]
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import pyarrow.parquet
 import pytest
 from deltalake import write_deltalake
 
-from pipelines.io.delta_rs import files
+from pipelines.io.delta_rs import files, greatest, matching
+from pipelines.io.delta_rs import rows as rows_within
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = 3_600_000_000
@@ -56,3 +57,18 @@ def test_a_file_without_statistics_is_always_named(tmp_path: Path) -> None:
     unknown = pa.table({"number": pa.array([None], pa.int64()), "time": pa.array([NOON], pa.timestamp("us", "UTC"))})
     write_deltalake(path, unknown, mode="append")
     assert len(files(path, "number", [(5_000, 5_001)])) == 1
+
+
+def test_rows_within_spans_are_found_in_whatever_file_they_are(table: str) -> None:
+    assert sorted(rows_within(table, "number", [(1, 3), (11, 21)])["number"].to_pylist()) == [1, 2, 11, 12, 20]
+    assert rows_within(table, "number", [(5_000, 5_001)]).num_rows == 0
+    assert greatest(table, "number") == 20
+
+
+def test_rows_are_found_by_keys_that_other_files_have_and_their_times_are_utc(table: str, tmp_path: Path) -> None:
+    others = str(tmp_path / "others")
+    write_deltalake(others, pa.table({"number": [2, 2, 20, 99], "colour": ["red", "blue", "red", "red"]}))
+    found = matching(files(table), files(others), ["number"])
+    assert sorted(found["number"].to_pylist()) == [2, 20]
+    assert NOON + timedelta(minutes=2) in found["time"].to_pylist()
+    assert found.schema.field("time").type == pa.timestamp("us", "UTC")

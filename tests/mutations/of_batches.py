@@ -108,11 +108,12 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
-        BATCH, "return self._added(table, topic.name, unfolded)", "return self._lake.read(table)", OWN_PACE,
+        BATCH, "return self._added(read.table, read.topic.name, self._unfolded(flow))",
+        "return self._lake.read(read.table)", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it always takes what the batch wrote",
-        BATCH, "if not all(part in self._batch.ranges for part in unfolded):", "if False:", OWN_PACE,
+        BATCH, "return all(part in self._batch.ranges for part in unfolded)", "return True", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
@@ -142,6 +143,11 @@ MUTATIONS = (
     Mutation(
         LEDGER, "rejected records are counted as duplicates, too",
         BATCH, "heard.read_count - accepted - heard.rejected_count", "heard.read_count - accepted", ANY_CUT,
+    ),
+    Mutation(
+        DECIDED_ONCE, "the reports that new scans touch are looked for by the routes alone",
+        BATCH, "for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)",
+        "for read in flow.reads[1:] if isinstance(read, New) for name in self._files_of_new(flow, read)", ANY_CUT,
     ),
     Mutation(
         EXACTLY_ONCE, "without the checkpoint",
