@@ -183,7 +183,10 @@ class Lake:
 
     def _rows_of(self, table: Table, files: list[str]) -> DataFrame:
         schema = self._schema(table)
-        return self.spark.read.schema(schema).parquet(*files) if files else self.spark.createDataFrame([], schema)
+        if files:
+            return self.spark.read.schema(schema).parquet(*files)
+        # By the condition Spark sees that there is nothing, and leaves out what would be joined with it.
+        return self.spark.createDataFrame([], schema).where(F.lit(False))
 
     def append(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows, once per transaction however often it is called; returns the commit that holds them.

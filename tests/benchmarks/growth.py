@@ -11,7 +11,7 @@ from tests.benchmarks.live_job import live_job
 from tests.benchmarks.seeded_log import broker
 from tests.benchmarks.steady_feed import append_scans
 
-LEAST_BATCHES = 10
+LEAST_BATCHES = 5
 """In the half of the feed that counts."""
 
 

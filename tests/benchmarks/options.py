@@ -43,7 +43,7 @@ class Options:
     seconds: int = 180
     sizes: tuple[tuple[int, int], ...] = SIZES
     growth_rate: int = 1_000
-    growth_seconds: int = 120
+    growth_seconds: int = 150
     parts: tuple[str, ...] = PARTS
     contenders: tuple[str, ...] = CONTENDERS
 
