@@ -226,10 +226,7 @@ FLOWS = (
     ),
 )
 
-FLOWS_IN_EVERY_BATCH = tuple(flow for flow in FLOWS if flow.turn is None)
-FLOWS_THAT_FOLLOW = tuple(flow for flow in FLOWS if flow.turn)
-
-TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS_THAT_FOLLOW if flow.turn))
+TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
 """The turns, in order."""
 
 

@@ -20,8 +20,6 @@ from pyspark.sql import functions as F
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
 from pipelines.graph import (
     FLOWS,
-    FLOWS_IN_EVERY_BATCH,
-    FLOWS_THAT_FOLLOW,
     Around,
     Comparable,
     Current,
@@ -88,8 +86,9 @@ class MicroBatch:
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
         try:
-            for flows in (FLOWS_IN_EVERY_BATCH, FLOWS_THAT_FOLLOW):
-                self._run([flow for flow in flows if self._moves(flow) and self._has_input(flow)])
+            todo = [flow for flow in FLOWS if self._moves(flow) and self._has_input(flow)]
+            self._run([flow for flow in todo if flow.turn is None])
+            self._run([flow for flow in todo if flow.turn])
         finally:
             for heard in self._heard.values():
                 heard.records.unpersist()
