@@ -52,6 +52,9 @@ PROPERTIES = {
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
     "spark.kafka.consumer.cache.timeout": "30s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
+    # Every hash table and sort begins with a page, by default of a 32nd of the heap: zeroed, and soon garbage.
+    "spark.buffer.pageSize": "2m",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     # What the job takes out of Spark: the rows of small batches. More than this stays in it.
