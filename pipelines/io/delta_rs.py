@@ -77,7 +77,7 @@ def matching(there: list[str], others: list[str], key: Iterable[str]) -> pa.Tabl
 
 def greatest(path: str, column: str) -> int | None:
     """The greatest value of a column of numbers in those files whose statistics know theirs; None when none does."""
-    actions = pa.table(DeltaTable(path).get_add_actions(flatten=True))
+    actions = _add_actions(path)
     if f"max.{column}" not in actions.column_names:
         return None
     value: int | None = pc.max(actions[f"max.{column}"]).as_py()
@@ -86,7 +86,7 @@ def greatest(path: str, column: str) -> int | None:
 
 def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
     """Paths of the files of the newest version; with a column, at least those that hold values within the spans."""
-    actions = pa.table(DeltaTable(path).get_add_actions(flatten=True))
+    actions = _add_actions(path)
     names = [f"{path}/{unquote(name)}" for name in actions["path"].to_pylist()]
     if column is None or f"min.{column}" not in actions.column_names:
         return names
@@ -97,6 +97,11 @@ def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
         for name, low, high in zip(names, *bounds, strict=True)
         if low is None or high is None or any(low < end and high + COARSE >= begin for begin, end in wanted)
     ]
+
+
+def _add_actions(path: str) -> pa.Table:
+    """What the log says of each file of the newest version, its statistics as `min.<column>` and `max.<column>`."""
+    return pa.table(DeltaTable(path).get_add_actions(flatten=True))
 
 
 def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:

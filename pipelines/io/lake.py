@@ -1,10 +1,9 @@
-"""Delta tables: how they are created, checked, read and written. The only code that knows their paths and options."""
+"""Delta tables: created, checked, read and written. The only code that knows their paths and options."""
 
 import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
 from typing import Any
 from urllib.parse import unquote
 
@@ -18,6 +17,7 @@ from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
 from pipelines.io import delta_rs
+from pipelines.io.definition import columns_ddl, differences, parsed_schema, schema_of
 from pipelines.io.delta_rs import Spans
 from pipelines.io.storage import MISREAD_PATH, Storage
 from pipelines.io.table_log import Change, TableLog, Transaction
@@ -60,20 +60,20 @@ class Lake:
         """
         if not self.exists(table):
             self._create(table)
-        elif differences := list(self._differences(table)):
+        elif found := list(differences(table, *self._definition(table))):
             raise LakeMismatch(
-                f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(differences)}. "
+                f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(found)}. "
                 "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."
                 + (f" Or delete this folder alone: `pts rebuild {table.name}` makes it from silver." * is_gold(table))
             )
 
     def _create(self, table: Table) -> None:
-        path, refusal = self.path(table), f"Table {table.name} cannot be created at {self.path(table)}"
-        columns = ", ".join(column.ddl for column in table.columns)
+        path, columns = self.path(table), columns_ddl(table)
+        refusal = f"Table {table.name} cannot be created at {path}"
         if self._is_folder:
             if foreign := set(self._storage.names(path)) - {"_delta_log"}:
                 raise LakeMismatch(f"{refusal}: there are other files, for example {min(foreign)}.")
-            delta_rs.create(path, _schema(columns).json(), table)
+            delta_rs.create(path, parsed_schema(columns).json(), table)
             return
         properties = ", ".join(f"'{name}' = '{_quoted(value)}'" for name, value in table.properties.items())
         try:
@@ -92,35 +92,6 @@ class Lake:
         detail = DeltaTable.forPath(self.spark, self.path(table)).detail().first()
         assert detail is not None
         return self.read(table).schema, detail["properties"]
-
-    def _differences(self, table: Table) -> Iterator[str]:
-        schema, properties = self._definition(table)
-        fields = {field.name: field for field in schema}
-        expected = {field.name: field for field in self._schema(table)}
-        for name in expected.keys() - fields.keys():
-            yield f"column {name} {expected[name].dataType.simpleString()} is missing"
-        for name in fields.keys() - expected.keys():
-            yield f"column {name} {fields[name].dataType.simpleString()} is unknown"
-        for name in expected.keys() & fields.keys():
-            there, here = fields[name], expected[name]
-            if there.dataType.simpleString() != here.dataType.simpleString():
-                yield f"column {name} is {there.dataType.simpleString()}, not {here.dataType.simpleString()}"
-            elif there.nullable != here.nullable:
-                yield f"column {name} is {_nullability(there)}, not {_nullability(here)}"
-        if not fields.keys() ^ expected.keys() and list(fields) != list(expected):
-            yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
-        there_properties = {
-            key: value for key, value in properties.items() if key in table.properties or "constraints" in key
-        }
-        for key in sorted(there_properties.keys() | table.properties.keys()):
-            if there_properties.get(key) != table.properties.get(key):
-                yield f"property {key} is {there_properties.get(key)!r}, not {table.properties.get(key)!r}"
-
-    def _schema(self, table: Table) -> T.StructType:
-        columns = ", ".join(
-            f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns
-        )
-        return _schema(columns)
 
     def exists(self, table: Table) -> bool:
         if self._is_folder:
@@ -150,7 +121,7 @@ class Lake:
         there = self.files(table)
         if not there or not files:
             return self._rows_of(table, [])
-        return self.spark.createDataFrame(delta_rs.matching(there, files, table.key), self._schema(table))
+        return self.spark.createDataFrame(delta_rs.matching(there, files, table.key), schema_of(table))
 
     def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
         """The few rows in which a column of numbers holds a value within the spans."""
@@ -182,7 +153,7 @@ class Lake:
         return [f"{self.path(table)}/{name}" for change in changes for name in change.files]
 
     def _rows_of(self, table: Table, files: list[str]) -> DataFrame:
-        schema = self._schema(table)
+        schema = schema_of(table)
         if files:
             return self.spark.read.schema(schema).parquet(*files)
         # By the condition Spark sees that there is nothing, and leaves out what would be joined with it.
@@ -282,10 +253,7 @@ class Lake:
     def missing_files(self, table: Table) -> list[str]:
         """Names of data files that the newest version consists of and that are not there."""
         there = set(self._storage.names(self.path(table)))
-        if self._is_folder:
-            named = delta_rs.files(self.path(table))
-        else:
-            named = [unquote(uri) for uri in self.read(table).inputFiles()]
+        named = self.files(table) if self._is_folder else map(unquote, self.read(table).inputFiles())
         return sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
 
     def log(self, table: Table) -> TableLog:
@@ -336,17 +304,6 @@ def way_out(*tables: Table) -> str:
         names = " ".join(table.name for table in tables)
         return f"`pts rebuild {names}` makes {'it' if len(tables) == 1 else 'them'} anew from silver."
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
-
-
-@cache
-def _schema(columns: str) -> T.StructType:
-    schema = T.DataType.fromDDL(columns)
-    assert isinstance(schema, T.StructType)
-    return schema
-
-
-def _nullability(field: T.StructField) -> str:
-    return "nullable" if field.nullable else "NOT NULL"
 
 
 def _quoted(text: str) -> str:

@@ -163,7 +163,7 @@ class MicroBatch:
             case Judged(topic):
                 return self._batch.size(topic.name)
             case Log(topic) | NotAccepted(topic) | New(_, topic):
-                return sum(part.size for part in self._unfolded(flow) if part.topic == topic.name)
+                return sum(part.size for part in self._unfolded(flow, topic))
         return 0
 
     def _counts(self, topic: str) -> Counts:
@@ -212,13 +212,13 @@ class MicroBatch:
     def _frame(self, flow: Flow, read: Read) -> Any:
         match read:
             case Log(topic):
-                return self._log.records(topic.name, self._unfolded(flow))
+                return self._log.records(topic.name, self._unfolded(flow, topic))
             case StartedAt():
                 return self._batch.started_at
             case Judged(topic):
                 return self._hear(topic, flow.into).records
             case NotAccepted(topic, bronze, silver):
-                archived, accepted = (self._added(each, topic.name, self._unfolded(flow)) for each in (bronze, silver))
+                archived, accepted = (self._added(each, self._unfolded(flow, topic)) for each in (bronze, silver))
                 rest = archived.join(accepted, ["kafka_partition", "kafka_offset"], "left_anti")
                 return self._judged(rest, topic)
             case New():
@@ -232,7 +232,8 @@ class MicroBatch:
                 span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
                 begin, end = (F.timestamp_micros(F.lit(edge).cast("bigint")) for edge in span)
                 near = F.col("occurred_at").between(begin - F.lit(margin), end + F.lit(margin))
-                return self._added(new.table, new.topic.name, ranges_between({}, self._reach(flow).offsets)).where(near)
+                until_now = _of(new.topic, ranges_between({}, self._reach(flow).offsets))
+                return self._added(new.table, until_now).where(near)
             case Current(table, archive):
                 return self._current(flow, table, archive)
 
@@ -255,35 +256,34 @@ class MicroBatch:
             table, [name for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)]
         )
 
-    def _unfolded(self, flow: Flow) -> tuple[OffsetRange, ...]:
-        """What of the log the flow's table does not hold yet."""
+    def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
+        """What of a topic the flow's table does not hold yet."""
         is_rebuilt = flow.into.name in self._batch.rebuilds
         reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
-        return ranges_between(reached, self._reach(flow).offsets)
+        return _of(topic, ranges_between(reached, self._reach(flow).offsets))
 
     def _new(self, flow: Flow, read: New) -> DataFrame:
         """Silver's rows that the flow's table lacks; when these are the batch's own, just the files they went into."""
         if self._are_own(flow, read):
             return self._lake.added(self._changes(read.table), read.table)
-        return self._added(read.table, read.topic.name, self._unfolded(flow))
+        return self._added(read.table, self._unfolded(flow, read.topic))
 
     def _files_of_new(self, flow: Flow, read: New) -> list[str]:
         """The files that hold them."""
         if self._are_own(flow, read):
             return self._lake.added_files(self._changes(read.table), read.table)
-        return self._lake.files(read.table, "kafka_offset", _spans(read.topic.name, self._unfolded(flow)))
+        return self._lake.files(read.table, "kafka_offset", _spans(self._unfolded(flow, read.topic)))
 
     def _are_own(self, flow: Flow, read: New) -> bool:
-        unfolded = (part for part in self._unfolded(flow) if part.topic == read.topic.name)
-        return all(part in self._batch.ranges for part in unfolded)
+        return all(part in self._batch.ranges for part in self._unfolded(flow, read.topic))
 
     def _changes(self, table: Table) -> list[Change]:
         """What the batch has added to a table."""
         return [self._commits[flow.name] for flow in flows_into(table) if flow.name in self._commits]
 
-    def _added(self, table: Table, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
-        parts = [part for part in ranges if part.topic == topic]
-        return self._lake.scan(table, "kafka_offset", _spans(topic, parts)).where(within(parts))
+    def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> DataFrame:
+        """The rows of a table that come from ranges of one topic."""
+        return self._lake.scan(table, "kafka_offset", _spans(ranges)).where(within(ranges))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:
         """Reads the batch's records of a topic, once, and looks at what they are."""
@@ -300,8 +300,12 @@ class MicroBatch:
         return judged(records, topic, self._wire_formats[topic.name])
 
 
-def _spans(topic: str, ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
-    return [(part.start, part.end) for part in ranges if part.topic == topic]
+def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
+    return tuple(part for part in ranges if part.topic == topic.name)
+
+
+def _spans(ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
+    return [(part.start, part.end) for part in ranges]
 
 
 @contextmanager

@@ -108,16 +108,18 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
-        BATCH, "return self._added(read.table, read.topic.name, self._unfolded(flow))",
+        BATCH, "return self._added(read.table, self._unfolded(flow, read.topic))",
         "return self._lake.read(read.table)", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it always takes what the batch wrote",
-        BATCH, "return all(part in self._batch.ranges for part in unfolded)", "return True", OWN_PACE,
+        BATCH, "return all(part in self._batch.ranges for part in self._unfolded(flow, read.topic))", "return True",
+        OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
-        BATCH, "return ranges_between(reached, self._reach(flow).offsets)", "return self._batch.ranges", OWN_PACE,
+        BATCH, "return _of(topic, ranges_between(reached, self._reach(flow).offsets))", "return self._batch.ranges",
+        OWN_PACE,
     ),
     Mutation(
         SUMS, "the table's counts are replaced by the batch's",

@@ -1,0 +1,58 @@
+"""The schema that a table's record stands for, and how a table that is there differs from its record."""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+
+from pyspark.sql import types as T
+
+from pipelines.tables import Table
+
+
+def columns_ddl(table: Table) -> str:
+    """The columns in Spark SQL, with their comments."""
+    return ", ".join(column.ddl for column in table.columns)
+
+
+def schema_of(table: Table) -> T.StructType:
+    """The columns without their comments."""
+    return parsed_schema(
+        ", ".join(
+            f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns
+        )
+    )
+
+
+@cache
+def parsed_schema(columns: str) -> T.StructType:
+    """The schema that columns in Spark SQL stand for. Needs a session."""
+    schema = T.DataType.fromDDL(columns)
+    assert isinstance(schema, T.StructType)
+    return schema
+
+
+def differences(table: Table, schema: T.StructType, properties: Mapping[str, str]) -> Iterator[str]:
+    """Every way in which a table with this schema and these properties is not the one of the record, for a person."""
+    fields = {field.name: field for field in schema}
+    expected = {field.name: field for field in schema_of(table)}
+    for name in expected.keys() - fields.keys():
+        yield f"column {name} {expected[name].dataType.simpleString()} is missing"
+    for name in fields.keys() - expected.keys():
+        yield f"column {name} {fields[name].dataType.simpleString()} is unknown"
+    for name in expected.keys() & fields.keys():
+        there, here = fields[name], expected[name]
+        if there.dataType.simpleString() != here.dataType.simpleString():
+            yield f"column {name} is {there.dataType.simpleString()}, not {here.dataType.simpleString()}"
+        elif there.nullable != here.nullable:
+            yield f"column {name} is {_nullability(there)}, not {_nullability(here)}"
+    if not fields.keys() ^ expected.keys() and list(fields) != list(expected):
+        yield f"the columns are in the order {', '.join(fields)}, not {', '.join(expected)}"
+    there_properties = {
+        key: value for key, value in properties.items() if key in table.properties or "constraints" in key
+    }
+    for key in sorted(there_properties.keys() | table.properties.keys()):
+        if there_properties.get(key) != table.properties.get(key):
+            yield f"property {key} is {there_properties.get(key)!r}, not {table.properties.get(key)!r}"
+
+
+def _nullability(field: T.StructField) -> str:
+    return "nullable" if field.nullable else "NOT NULL"
