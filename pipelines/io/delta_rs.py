@@ -6,7 +6,7 @@ The tables are the same to both: delta-rs checks the same constraints, keeps the
 transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from urllib.parse import unquote
 
@@ -66,13 +66,21 @@ def rows(path: str, column: str, spans: Spans) -> pa.Table:
     return ds.dataset(found, format="parquet").to_table(filter=within)
 
 
-def matching(there: list[str], others: list[str], key: Iterable[str]) -> pa.Table:
-    """The rows of Parquet files whose key occurs in other files that have these columns, too."""
-    columns = ", ".join(key)
+def matching(there: list[str], keys: pa.Table) -> pa.Table:
+    """The rows of Parquet files that have the values of one of the keys; in a key, a null is a value like any other."""
+    same = " AND ".join(f"there.{name} IS NOT DISTINCT FROM keys.{name}" for name in keys.column_names)
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        query = f"FROM read_parquet($there) SEMI JOIN (SELECT {columns} FROM read_parquet($others)) USING ({columns})"
-        return connection.sql(query, params={"there": there, "others": others}).to_arrow_table()
+        connection.register("keys", keys)
+        query = f"SELECT there.* FROM read_parquet($there) AS there SEMI JOIN keys ON {same}"
+        return connection.sql(query, params={"there": there}).to_arrow_table()
+
+
+def columns(files: list[str], names: Sequence[str]) -> pa.Table:
+    """Some columns of Parquet files."""
+    if not files:
+        return pa.table({name: [] for name in names})
+    return ds.dataset(files, format="parquet").to_table(columns=list(names))
 
 
 def greatest(path: str, column: str) -> int | None:

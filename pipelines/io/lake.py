@@ -113,15 +113,18 @@ class Lake:
         """The paths of those files. Of a lake in a folder only."""
         return delta_rs.files(self.path(table), column, spans)
 
-    def matching(self, table: Table, files: list[str]) -> DataFrame:
-        """The rows whose key occurs in files of another table that has these columns, too. Of a lake in a folder only.
+    def matching(self, table: Table, keys: pa.Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
+        """The rows that have the values of one of the keys, where these are few: it spares Spark all other rows. A lake
+        that is not a folder gives all rows.
 
-        Where they are few it spares Spark reading all others.
+        With a column, files are left out as in `scan`.
         """
-        there = self.files(table)
-        if not there or not files:
+        if not self._is_folder:
+            return self.read(table)
+        there = delta_rs.files(self.path(table), column, spans)
+        if not there or not keys.num_rows:
             return self._rows_of(table, [])
-        return self.spark.createDataFrame(delta_rs.matching(there, files, table.key), schema_of(table))
+        return self.spark.createDataFrame(delta_rs.matching(there, keys), schema_of(table))
 
     def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
         """The few rows in which a column of numbers holds a value within the spans."""
@@ -164,7 +167,7 @@ class Lake:
 
         `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
         """
-        if (few := self._in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, expected)) is None:
             return self._save(rows.write.mode("append"), table, transaction)
         delta_rs.append(self.path(table), few, table, transaction)
         return self._commit_of(table, transaction)
@@ -175,7 +178,7 @@ class Lake:
 
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        if (few := self._in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, expected)) is None:
             with self._transaction(transaction):
                 self._merger(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         else:
@@ -184,7 +187,7 @@ class Lake:
 
     def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
-        if (few := self._in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, expected)) is None:
             sums: dict[str, str | Column] = {
                 name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
             }
@@ -198,7 +201,7 @@ class Lake:
         """Whether so many rows are written in the shorter way."""
         return expected <= FEW_ROWS and self._is_folder
 
-    def _in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
+    def in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
         """The rows, when they are few; None when they are not, or too large, or the lake is not a folder.
 
         Rows that are few may be large: Spark's own limit on what it hands to this process bounds them.

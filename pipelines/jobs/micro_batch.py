@@ -13,10 +13,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
 from pipelines.graph import (
     FLOWS,
@@ -32,6 +35,7 @@ from pipelines.graph import (
     StartedAt,
     flows_into,
 )
+from pipelines.io import delta_rs
 from pipelines.io.kafka_log import KafkaLog, OffsetRange, ranges_between, within
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
@@ -41,7 +45,7 @@ from pipelines.session import planned_for
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
-from pipelines.transforms.windows import hour_of, hour_spans, in_spans
+from pipelines.transforms.windows import MICROS_PER_HOUR, hour_of, hour_spans, in_spans
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,14 @@ class Heard:
         read_count: How many there are.
         rejected_count: Those that some rule rejects.
         hours: Hours since the epoch in which the accepted ones happened.
+        identities: By what the accepted scans are told apart, if they are few.
     """
 
     records: DataFrame
     read_count: int
     rejected_count: int
     hours: tuple[int, ...]
+    identities: pa.Table | None = None
 
 
 class MicroBatch:
@@ -226,6 +232,8 @@ class MicroBatch:
             case Comparable(table):
                 (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
                 spans = hour_spans(heard.hours)
+                if heard.identities is not None:
+                    return self._lake.matching(table, heard.identities, "occurred_at", spans)
                 return self._lake.scan(table, "occurred_at", spans).where(in_spans(F.col("occurred_at"), spans))
             case Around(new, margin):
                 micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
@@ -252,9 +260,8 @@ class MicroBatch:
         """Rows of a table with the flow's key: at least those with a key of the new rows."""
         if not self._lake.are_few(self._input_size(flow)):
             return self._lake.scan(table)
-        return self._lake.matching(
-            table, [name for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)]
-        )
+        new = [name for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)]
+        return self._lake.matching(table, delta_rs.columns(new, table.key))
 
     def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """What of a topic the flow's table does not hold yet."""
@@ -288,13 +295,22 @@ class MicroBatch:
     def _hear(self, topic: Topic, silver: Table) -> Heard:
         """Reads the batch's records of a topic, once, and looks at what they are."""
         records = self._judged(self._log.records(topic.name, self._batch.ranges), topic)
-        records = records.select(*silver.column_names, "reason").persist()
-        hour = hour_of(F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(None)
-        found = records.agg(
-            F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), hour))
-        ).collect()[0]
-        self._heard[topic.name] = Heard(records, found[0], found[1], tuple(found[2]))
+        records = records.select(*silver.column_names, "reason")
+        few = self._lake.in_memory(records, self._batch.size(topic.name))
+        self._heard[topic.name] = (
+            _held_by_spark(records, topic) if few is None else self._held_here(few, records, topic)
+        )
         return self._heard[topic.name]
+
+    def _held_here(self, rows: pa.Table, records: DataFrame, topic: Topic) -> Heard:
+        accepted = rows.filter(pc.is_null(rows["reason"]))
+        frame = self._lake.spark.createDataFrame(rows, records.schema)
+        rejected_count = rows.num_rows - accepted.num_rows
+        if topic != SHIP_EVENTS:
+            return Heard(frame, rows.num_rows, rejected_count, ())
+        micros = accepted["occurred_at"].cast(pa.int64()).to_pylist()
+        hours = tuple({each // MICROS_PER_HOUR for each in micros})
+        return Heard(frame, rows.num_rows, rejected_count, hours, accepted.select(SCAN_IDENTITY))
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
         return judged(records, topic, self._wire_formats[topic.name])
@@ -306,6 +322,15 @@ def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 def _spans(ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
     return [(part.start, part.end) for part in ranges]
+
+
+def _held_by_spark(records: DataFrame, topic: Topic) -> Heard:
+    records.persist()
+    hour = hour_of(F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(None)
+    found = records.agg(
+        F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), hour))
+    ).collect()[0]
+    return Heard(records, found[0], found[1], tuple(found[2]))
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import pyarrow.parquet
 import pytest
 from deltalake import write_deltalake
 
-from pipelines.io.delta_rs import files, greatest, matching
+from pipelines.io.delta_rs import columns, files, greatest, matching
 from pipelines.io.delta_rs import rows as rows_within
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -65,10 +65,18 @@ def test_rows_within_spans_are_found_in_whatever_file_they_are(table: str) -> No
     assert greatest(table, "number") == 20
 
 
-def test_rows_are_found_by_keys_that_other_files_have_and_their_times_are_utc(table: str, tmp_path: Path) -> None:
-    others = str(tmp_path / "others")
-    write_deltalake(others, pa.table({"number": [2, 2, 20, 99], "colour": ["red", "blue", "red", "red"]}))
-    found = matching(files(table), files(others), ["number"])
-    assert sorted(found["number"].to_pylist()) == [2, 20]
+def test_rows_are_found_by_keys_in_which_a_null_is_a_value_and_their_times_are_utc(table: str, tmp_path: Path) -> None:
+    nothing = pa.table({"number": pa.array([None], pa.int64()), "time": pa.array([NOON], pa.timestamp("us", "UTC"))})
+    write_deltalake(table, nothing, mode="append")
+    keys = pa.table({"number": [2, 2, 20, 99, None]})
+    found = matching(files(table), keys)
+    assert found["number"].to_pylist().count(None) == 1
+    assert {2, 20, None} == set(found["number"].to_pylist())
+    assert found.num_rows == 3
     assert NOON + timedelta(minutes=2) in found["time"].to_pylist()
     assert found.schema.field("time").type == pa.timestamp("us", "UTC")
+
+
+def test_columns_of_files_and_of_none(table: str) -> None:
+    assert sorted(columns(files(table), ["number"])["number"].to_pylist()) == [0, 1, 2, 10, 11, 12, 20]
+    assert columns([], ["number"]).num_rows == 0
