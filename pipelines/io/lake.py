@@ -114,14 +114,11 @@ class Lake:
         return delta_rs.files(self.path(table), column, spans)
 
     def matching(self, table: Table, keys: pa.Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
-        """The rows that have the values of one of the keys, where these are few: it spares Spark all other rows. A lake
-        that is not a folder gives all rows.
+        """The rows that have the values of one of the keys: where these are few, it spares Spark all other rows.
 
-        With a column, files are left out as in `scan`.
+        With a column, files are left out as in `scan`. Of a lake in a folder only.
         """
-        if not self._is_folder:
-            return self.read(table)
-        there = delta_rs.files(self.path(table), column, spans)
+        there = self.files(table, column, spans)
         if not there or not keys.num_rows:
             return self._rows_of(table, [])
         return self.spark.createDataFrame(delta_rs.matching(there, keys), schema_of(table))

@@ -9,18 +9,14 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark import inheritable_thread_target
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.contracts.rules import SCAN_IDENTITY
-from pipelines.contracts.topics import SHIP_EVENTS, Topic
+from pipelines.contracts.topics import Topic
 from pipelines.graph import (
     FLOWS,
     Around,
@@ -41,30 +37,12 @@ from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Change, Transaction
 from pipelines.jobs.batch import Batch, Reach, Standing
+from pipelines.jobs.heard import Heard, hear
 from pipelines.session import planned_for
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
-from pipelines.transforms.windows import MICROS_PER_HOUR, hour_of, hour_spans, in_spans
-
-
-@dataclass(frozen=True)
-class Heard:
-    """What the batch's records of a topic are, before any of them is written.
-
-    Attributes:
-        records: The records with their verdicts; held in memory or on disk until the batch ends.
-        read_count: How many there are.
-        rejected_count: Those that some rule rejects.
-        hours: Hours since the epoch in which the accepted ones happened.
-        identities: By what the accepted scans are told apart, if they are few.
-    """
-
-    records: DataFrame
-    read_count: int
-    rejected_count: int
-    hours: tuple[int, ...]
-    identities: pa.Table | None = None
+from pipelines.transforms.windows import hour_spans, in_spans
 
 
 class MicroBatch:
@@ -293,24 +271,10 @@ class MicroBatch:
         return self._lake.scan(table, "kafka_offset", _spans(ranges)).where(within(ranges))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:
-        """Reads the batch's records of a topic, once, and looks at what they are."""
         records = self._judged(self._log.records(topic.name, self._batch.ranges), topic)
         records = records.select(*silver.column_names, "reason")
-        few = self._lake.in_memory(records, self._batch.size(topic.name))
-        self._heard[topic.name] = (
-            _held_by_spark(records, topic) if few is None else self._held_here(few, records, topic)
-        )
+        self._heard[topic.name] = hear(records, topic, self._lake, self._batch.size(topic.name))
         return self._heard[topic.name]
-
-    def _held_here(self, rows: pa.Table, records: DataFrame, topic: Topic) -> Heard:
-        accepted = rows.filter(pc.is_null(rows["reason"]))
-        frame = self._lake.spark.createDataFrame(rows, records.schema)
-        rejected_count = rows.num_rows - accepted.num_rows
-        if topic != SHIP_EVENTS:
-            return Heard(frame, rows.num_rows, rejected_count, ())
-        micros = accepted["occurred_at"].cast(pa.int64()).to_pylist()
-        hours = tuple({each // MICROS_PER_HOUR for each in micros})
-        return Heard(frame, rows.num_rows, rejected_count, hours, accepted.select(SCAN_IDENTITY))
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
         return judged(records, topic, self._wire_formats[topic.name])
@@ -322,15 +286,6 @@ def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
 
 def _spans(ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
     return [(part.start, part.end) for part in ranges]
-
-
-def _held_by_spark(records: DataFrame, topic: Topic) -> Heard:
-    records.persist()
-    hour = hour_of(F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(None)
-    found = records.agg(
-        F.count("*"), F.count("reason"), F.collect_set(F.when(F.col("reason").isNull(), hour))
-    ).collect()[0]
-    return Heard(records, found[0], found[1], tuple(found[2]))
 
 
 @contextmanager

@@ -6,8 +6,10 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
+import pipelines.io.lake
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.graph import TURNS
+from pipelines.io.lake import FEW_ROWS
 from pipelines.io.ledger import Counts, LedgerRow
 from pipelines.jobs.batch import Batch, Following
 from tests.batches import batches, new_lake, run, tables
@@ -54,11 +56,13 @@ def nothing_follows_in_the_second(batch: Batch) -> Following | None:
     return None if batch.batch_id == 1 else Following(TURNS, batch.reach)
 
 
-@pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
-    """The ledger's rows, and the tables after all batches."""
+@pytest.fixture(scope="module", params=[FEW_ROWS, 0], ids=["few", "many"])
+def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """The ledger's rows, and the tables after all batches: once as batches of few rows are run, once as of many."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))
-    rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipelines.io.lake, "FEW_ROWS", request.param)
+        rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
     return rows, tables(made)
 
 

@@ -5,6 +5,7 @@ from tests.mutations.mutation import Mutation
 GRAPH = "pipelines/graph.py"
 ASKED = "pipelines/jobs/batch.py"
 BATCH = "pipelines/jobs/micro_batch.py"
+HEARD = "pipelines/jobs/heard.py"
 CYCLE = "pipelines/jobs/cycle.py"
 POSITION = "pipelines/jobs/position.py"
 WINDOWS = "pipelines/transforms/windows.py"
@@ -67,11 +68,15 @@ _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
 MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
-        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[:1])", A_WEEK_LATER,
+        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[:1])", AS_EARLY,
     ),
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
-        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[-1:])", AS_EARLY,
+        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[-1:])", A_WEEK_LATER,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "an accepted scan is not looked for among earlier ones",
+        HEARD, "identities=accepted.select", "identities=accepted.slice(1).select", A_WEEK_LATER,
     ),
     Mutation(
         WHATEVER_DISTANCE, "of hours that follow each other only the last is looked at",
