@@ -176,7 +176,7 @@ class Flow:
 
 NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_ROUTES, SHIP_ROUTES)
 
-FOLLOW_EVERY = timedelta(seconds=30)
+FOLLOW_EVERY = timedelta(seconds=60)
 """The pace of the tables that take turns. Each write costs about the same for few rows as for many."""
 
 FLOWS = (
