@@ -63,20 +63,19 @@ PROPERTIES = {
 }
 
 
-INTERPRETED_ROWS = 10_000
-"""Up to here, compiling a plan costs more than it saves."""
+UNFUSED_ROWS = 10_000
+"""Up to here, compiling a plan's stages as wholes costs more than it saves."""
 
-INTERPRETING = {
+UNFUSED = {
     "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.shuffle.partitions": "1",
 }
 
 
 @contextmanager
 def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
-    """Plans what is run within for about so many new rows: a few are interpreted by one task, not compiled for many."""
-    few = INTERPRETING if row_count <= INTERPRETED_ROWS else {}
+    """Plans what is run within for about so many new rows: a few go through one task, its stages not compiled."""
+    few = UNFUSED if row_count <= UNFUSED_ROWS else {}
     before = {key: str(spark.conf.get(key)) for key in few}
     try:
         for key, value in few.items():

@@ -66,7 +66,7 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
 @contextmanager
 def few_or_many(chance: random.Random) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, limit in ((session, "INTERPRETED_ROWS"), (lake, "FEW_ROWS")):
+        for module, limit in ((session, "UNFUSED_ROWS"), (lake, "FEW_ROWS")):
             if chance.random() < 0.3:
                 patch.setattr(module, limit, 0)
         yield
