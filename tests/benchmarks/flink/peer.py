@@ -78,12 +78,17 @@ def script(name: Script, servers: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     topic = reports_topic(folder)
     _make_topic(servers, topic)
-    bound = "'scan.bounded.mode' = 'latest-offset'," if name == "drain" else ""
+    path = folder / f"{name}.sql"
+    path.write_text(script_text(name, servers, folder))
+    return path
+
+
+def script_text(name: Script, servers: str, folder: Path) -> str:
+    """The script's statements; a blank line ends each, and is within none."""
     parts = (HERE / "sql" / "ship_events.sql", HERE / "sql" / f"{name}.sql")
     text = Template("\n".join(part.read_text() for part in parts))
-    path = folder / f"{name}.sql"
-    path.write_text(text.substitute(servers=servers, folder=folder, reports=topic, bound=bound))
-    return path
+    bound = "latest-offset" if name == "drain" else "unbounded"
+    return text.substitute(servers=servers, folder=folder, reports=reports_topic(folder), bound=bound)
 
 
 def reports_topic(folder: Path) -> str:

@@ -17,7 +17,7 @@ CREATE TABLE ship_events (
   'topic' = 'ship-events',
   'properties.bootstrap.servers' = '$servers',
   'scan.startup.mode' = 'earliest-offset',
-  $bound
+  'scan.bounded.mode' = '$bound',
   'format' = 'raw'
 );
 
