@@ -40,7 +40,7 @@ class Options:
     repeats: int = 3
     warm_ups: int = 1
     rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
-    seconds: int = 180
+    seconds: int = 240
     sizes: tuple[tuple[int, int], ...] = SIZES
     growth_rate: int = 1_000
     growth_seconds: int = 150
