@@ -89,7 +89,10 @@ def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
 def _newest_complete(reader: LakeReader) -> int:
     found = _first(reader, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
     if found["batch_id"] is None:
-        raise NotFound(f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}.")
+        raise NotFound(
+            f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}. The job "
+            "brings all tables to one batch once a minute; `pts stream --drain` does so at its end."
+        )
     return int(found["batch_id"])
 
 
