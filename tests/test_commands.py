@@ -10,6 +10,7 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
+import pipelines.jobs
 from pipelines import cli, commands
 
 COMMANDS = [
@@ -63,7 +64,7 @@ def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> Non
     module = ModuleType(f"pipelines.jobs.{job}")
     module.__dict__.update(functions)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(sys.modules["pipelines.jobs"], job, module, raising=False)
+    monkeypatch.setattr(pipelines.jobs, job, module, raising=False)
 
 
 def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant() -> None:
