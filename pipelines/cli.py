@@ -6,16 +6,14 @@ import re
 import sys
 from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
-from rich.console import Console
 from rich.table import Table
 
-from pipelines import commands
+from pipelines import cli_history, commands
+from pipelines.cli_common import AsJson, checked, console, current_settings
 from pipelines.errors import InvalidInput, PtsError
-from pipelines.settings import Settings, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,9 +22,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Package tracking: a Kafka log, one Spark job, Delta tables. Start with `pts demo`, ask with `pts sql`.",
 )
-
-AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-C = TypeVar("C", bound=commands.Command)
 
 
 class Engine(StrEnum):
@@ -44,7 +39,7 @@ def settings(as_json: AsJson = False) -> None:
     """
     from pipelines.settings_variables import setting_lines
 
-    lines = setting_lines(_settings(), os.environ)
+    lines = setting_lines(current_settings(), os.environ)
     if as_json:
         described = [
             {"name": line.variable, "value": line.value, "source": line.source, "description": line.description}
@@ -56,7 +51,7 @@ def settings(as_json: AsJson = False) -> None:
         drawn.add_column(title, overflow="fold")
     for line in lines:
         drawn.add_row(line.variable, "" if line.value is None else str(line.value), line.source, line.description)
-    return _console().print(drawn, markup=False)
+    return console().print(drawn, markup=False)
 
 
 @app.command()
@@ -71,7 +66,7 @@ def up(
     """
     from pipelines.jobs import up as job
 
-    job.run(services or [], _settings(), detach=detach, console=_console())
+    job.run(services or [], current_settings(), detach=detach, console=console())
 
 
 @app.command()
@@ -79,7 +74,7 @@ def down() -> None:
     """Stop the stack, wherever it was started, and wait until it is gone."""
     from pipelines.jobs import stack
 
-    current = _settings()
+    current = current_settings()
     typer.echo("Stopped." if stack.stop(current, typer.echo) else f"Nothing is running in {current.home.resolve()}.")
 
 
@@ -88,7 +83,7 @@ def status(as_json: AsJson = False) -> None:
     """Show the broker's address and each service's state, process and log."""
     from pipelines.jobs import stack
 
-    current = _settings()
+    current = current_settings()
     found = stack.services(current).values()
     places = {
         "bootstrap_servers": current.bootstrap_servers,
@@ -112,7 +107,7 @@ def status(as_json: AsJson = False) -> None:
     for service in found:
         code = f" ({service.exit_code})" if service.exit_code else ""
         drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
-    return _console().print(drawn, markup=False)
+    return console().print(drawn, markup=False)
 
 
 @app.command()
@@ -120,7 +115,7 @@ def broker() -> None:
     """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
     from pipelines.jobs import broker as job
 
-    job.run(commands.Broker(), _settings())
+    job.run(commands.Broker(), current_settings())
 
 
 @app.command()
@@ -128,7 +123,7 @@ def topics() -> None:
     """Create the topics of the contract; refuse to go on where an existing one differs."""
     from pipelines.jobs import topics as job
 
-    created = job.run(commands.Topics(), _settings())
+    created = job.run(commands.Topics(), current_settings())
     typer.echo(f"Created {', '.join(created)}." if created else "All topics are as the contract says.")
 
 
@@ -137,10 +132,10 @@ def stream(
     drain: Annotated[bool, typer.Option("--drain", help="Process what is in the log now, then end.")] = False,
 ) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
-    command = _command(commands.Stream, drain=drain)
+    command = checked(commands.Stream, drain=drain)
     from pipelines.jobs import stream as job
 
-    job.run(command, _settings())
+    job.run(command, current_settings())
 
 
 @app.command()
@@ -160,7 +155,7 @@ def simulate(
     For example, a million records at full speed: `pts simulate --packages 100000 --rate 0 --count 1000000`.
     """
     seconds = None if duration is None else _seconds(duration)
-    command = _command(
+    command = checked(
         commands.Simulate,
         seed=seed,
         packages=packages,
@@ -174,7 +169,7 @@ def simulate(
 
     from pipelines.jobs import simulate as job
 
-    summary = job.run(command, _settings())
+    summary = job.run(command, current_settings())
     typer.echo(str(summary) if sys.stdout.isatty() else json.dumps(asdict(summary)))
 
 
@@ -193,11 +188,11 @@ def sql(
     """
     if as_csv and as_json:
         raise InvalidInput("--csv and --json exclude each other.")
-    command = _command(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
+    command = checked(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
     from pipelines.jobs import sql as job
     from pipelines.rendering import write_table
 
-    rows = job.query(command, _settings())
+    rows = job.query(command, current_settings())
     write_table(rows, sys.stdout, "csv" if as_csv else "json" if as_json else "table")
 
 
@@ -206,10 +201,10 @@ def snapshot(
     batch: Annotated[int | None, typer.Option(help="The batch; the newest at which all tables agree.")] = None,
 ) -> None:
     """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
-    command = _command(commands.Snapshot, batch=batch)
+    command = checked(commands.Snapshot, batch=batch)
     from pipelines.jobs import snapshot as job
 
-    typer.echo(json.dumps(job.run(command, _settings()), indent=2))
+    typer.echo(json.dumps(job.run(command, current_settings()), indent=2))
 
 
 @app.command()
@@ -219,26 +214,26 @@ def report(
     as_json: AsJson = False,
 ) -> None:
     """Print one package: its report, its route, its scans in order, each with its place on the log."""
-    command = _command(commands.Report, tracking_number=tracking_number, explain=explain)
+    command = checked(commands.Report, tracking_number=tracking_number, explain=explain)
     from pipelines.jobs.explain import explanation
     from pipelines.jobs.report import package_report
 
     read = explanation if command.explain else package_report
-    found = read(command.tracking_number, _settings())
+    found = read(command.tracking_number, current_settings())
     if as_json:
         return typer.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
-    return _console().print(found.render())
+    return console().print(found.render())
 
 
 @app.command()
 def rebuild(
     tables: Annotated[list[str], typer.Argument(help="For example gold.stop_activity.")],
 ) -> None:
-    """Make gold tables anew from silver, each in one commit. The live job must be stopped."""
-    command = _command(commands.Rebuild, tables=tuple(tables))
+    """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
+    command = checked(commands.Rebuild, tables=tuple(tables))
     from pipelines.jobs import rebuild as job
 
-    job.run(command, _settings())
+    job.run(command, current_settings())
     typer.echo(f"Made anew: {', '.join(command.tables)}.")
 
 
@@ -247,15 +242,15 @@ def expire(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Let go what is older than its retention, counted from the newest scan. The live job must be stopped.
+    """Let go what is older than its retention, counted from the newest scan. A live job waits meanwhile.
 
     Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
     runs this by itself.
     """
-    command = _command(commands.Expire, dry_run=dry_run)
+    command = checked(commands.Expire, dry_run=dry_run)
     from pipelines.jobs import expire as job
 
-    found = job.run(command, _settings())
+    found = job.run(command, current_settings())
     if as_json:
         return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
     for each in found:
@@ -270,11 +265,14 @@ def verify(as_json: AsJson = False) -> None:
 
     Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
     """
-    command = _command(commands.Verify)
+    command = checked(commands.Verify)
     from pipelines.jobs import verify as job
 
-    found = job.run(command, _settings())
+    found = job.run(command, current_settings())
     typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+
+
+cli_history.add_to(app)
 
 
 @app.command()
@@ -282,7 +280,7 @@ def demo() -> None:
     """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
     from pipelines.jobs import demo as job
 
-    job.run(_settings(), _console())
+    job.run(current_settings(), console())
 
 
 INTERRUPTED = 130
@@ -315,39 +313,11 @@ def main() -> None:
         sys.exit(1)
 
 
-def _settings() -> Settings:
-    """The settings, after a warning for each variable that looks like one and is none."""
-    from pipelines.settings_variables import misspelt
-
-    for variable, meant in misspelt(os.environ).items():
-        hint = f"; {meant} is" if meant else ""
-        sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
-    return load_settings()
-
-
-def _command(kind: type[C], **parameters: Any) -> C:
-    try:
-        return kind(**parameters)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            if fault["loc"]
-            else fault["msg"].removeprefix("Value error, ")
-            for fault in error.errors()
-        ]
-        raise InvalidInput(f"{'; '.join(faults)}.") from error
-
-
 def _seconds(duration: str) -> float:
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", duration)
     if not match:
         raise InvalidInput(f"{duration!r} is no duration. Write 30s, 5m, 1h, or a number of seconds.")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
-
-
-def _console() -> Console:
-    """As wide as the terminal; elsewhere as wide as a log line may be."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
+from pipelines.contracts.rules import Reason
+
 Engine = Literal["duckdb", "spark"]
 MAX_BATCH = 2**63 - 1
 
@@ -137,11 +139,148 @@ class Expire(Command):
         return ["expire", *(["--dry-run"] if self.dry_run else [])]
 
 
+class Backfill(Command):
+    """Window tables' rows of an interval of event time made anew; with `dry_run`, only compared.
+
+    Attributes:
+        begin, end: The interval, `[begin, end)`.
+        tables: Of which tables; all with windows when none is given.
+        dry_run: Writes nothing.
+    """
+
+    begin: Annotated[AwareDatetime, BeforeValidator(_in_utc)]
+    end: Annotated[AwareDatetime, BeforeValidator(_in_utc)]
+    tables: tuple[str, ...] = ()
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _is_an_interval(self) -> "Backfill":
+        if self.begin >= self.end:
+            raise ValueError("an interval ends after it begins")
+        return self
+
+    def argv(self) -> list[str]:
+        tables = [part for name in self.tables for part in ("--tables", name)]
+        interval = ["--from", self.begin.isoformat(), "--to", self.end.isoformat()]
+        return ["backfill", *interval, *tables, *(["--dry-run"] if self.dry_run else [])]
+
+
 class Verify(Command):
     """The proof that the tables hold what the ledger says."""
 
     def argv(self) -> list[str]:
         return ["verify"]
+
+
+ReplayId = Annotated[str, Field(pattern=r"^[0-9a-z][0-9a-z-]{0,62}$")]
+
+
+class ReplayPlan(Command):
+    """What a replay up to `fence`, a batch of the ledger, would read and need; the newest complete one without."""
+
+    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+
+    def argv(self) -> list[str]:
+        return ["replay", "plan", *([] if self.fence is None else ["--fence", str(self.fence)])]
+
+
+class ReplayBuild(Command):
+    """The log up to `fence` through the code of today, into tables of its own; goes on with one that was cut off."""
+
+    replay_id: ReplayId
+    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+
+    def argv(self) -> list[str]:
+        return ["replay", "build", self.replay_id, *([] if self.fence is None else ["--fence", str(self.fence)])]
+
+
+class ReplayCompare(Command):
+    """Live and shadow at the fence, row for row.
+
+    Attributes:
+        replay_id: The replay.
+        expect: Differences that are declared: `schema.table`, or `schema.table.column`.
+        html: Where to write the page; beside the shadow's tables when not given.
+    """
+
+    replay_id: ReplayId
+    expect: tuple[str, ...] = ()
+    html: str | None = None
+
+    def argv(self) -> list[str]:
+        expected = [part for each in self.expect for part in ("--expect", each)]
+        return ["replay", "compare", self.replay_id, *expected, *([] if self.html is None else ["--html", self.html])]
+
+
+class ReplayPromote(Command):
+    """A replay's tables in place of the live ones."""
+
+    replay_id: ReplayId
+
+    def argv(self) -> list[str]:
+        return ["replay", "promote", self.replay_id]
+
+
+class ReplayRollback(Command):
+    """The tables as they were before a promotion, and what the log has told since."""
+
+    replay_id: ReplayId
+
+    def argv(self) -> list[str]:
+        return ["replay", "rollback", self.replay_id]
+
+
+class ReplayVerify(Command):
+    """The proof that the tables are what the log says: a replay that is compared, and dropped when it is identical."""
+
+    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+
+    def argv(self) -> list[str]:
+        return ["replay", "verify", *([] if self.fence is None else ["--fence", str(self.fence)])]
+
+
+class ReplayList(Command):
+    """The replays of the lake."""
+
+    def argv(self) -> list[str]:
+        return ["replay", "list"]
+
+
+class ReplayDrop(Command):
+    """A replay and its tables deleted."""
+
+    replay_id: ReplayId
+
+    def argv(self) -> list[str]:
+        return ["replay", "drop", self.replay_id]
+
+
+class QuarantineList(Command):
+    """What is in the quarantine, by topic and reason."""
+
+    def argv(self) -> list[str]:
+        return ["quarantine", "list"]
+
+
+class QuarantineShow(Command):
+    """The newest records that were rejected for a reason."""
+
+    reason: Reason
+    limit: int = Field(default=10, ge=1, le=10_000)
+
+    def argv(self) -> list[str]:
+        return ["quarantine", "show", "--reason", self.reason.value, "--limit", str(self.limit)]
+
+
+class QuarantineRedrive(Command):
+    """Records that were rejected for these reasons judged anew; with `dry_run`, only counted."""
+
+    reasons: tuple[Reason, ...] = Field(min_length=1)
+    dry_run: bool = False
+
+    def argv(self) -> list[str]:
+        reasons = [part for reason in self.reasons for part in ("--reason", reason.value)]
+        return ["quarantine", "redrive", *reasons, *(["--dry-run"] if self.dry_run else [])]
 
 
 class Broker(Command):

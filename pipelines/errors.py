@@ -83,3 +83,15 @@ class Violation(PtsError):
     """The tables do not hold what the ledger says, or the ledger contradicts itself."""
 
     exit_code = 13
+
+
+class UndeclaredDifference(PtsError):
+    """A replay's tables differ from the live ones in rows for which nobody said that they would."""
+
+    exit_code = 14
+
+
+class NotCompared(PtsError):
+    """A replay that may not be promoted: these very tables were not compared, or they differ."""
+
+    exit_code = 15

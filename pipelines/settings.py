@@ -97,6 +97,19 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     )
 
 
+class Replay(BaseModel, frozen=True, extra="forbid"):
+    """Replays of the log, beside the continuous job."""
+
+    max_records_per_batch: int = Field(
+        default=1_000_000, ge=1, description="Most records that one batch of a replay takes from the log."
+    )
+    wait_above_lag: int = Field(
+        default=200_000,
+        ge=0,
+        description="A replay waits between two batches while the live job is more records than this behind the log.",
+    )
+
+
 class Settings(BaseSettings):
     """All settings of a deployment.
 
@@ -117,6 +130,7 @@ class Settings(BaseSettings):
     broker: Broker = Broker()
     spark: Spark = Spark()
     stream: Stream = Stream()
+    replay: Replay = Replay()
 
     @property
     def bootstrap_servers(self) -> str:

@@ -144,6 +144,7 @@ def _ledger_row(number: int, written_later: set[str]) -> Row:
         ],
         "counts": _counts(number),
         "tables": [_state(table.name, number, written_later) for table in TABLES if table.name != "ops.batches"],
+        "replay_id": None,
     }
 
 

@@ -15,7 +15,7 @@ class MemoryLog:
     def __init__(self, spark: SparkSession, records: Sequence[LogRecord]) -> None:
         self._spark = spark
         self._records = records
-        self.sent: list[tuple[str, str]] = []
+        self.sent: list[tuple[str, str | None]] = []
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         parts = [part for part in ranges if part.topic == topic]
@@ -30,4 +30,4 @@ class MemoryLog:
         )
 
     def send(self, messages: DataFrame, topic: str, expected: int) -> None:
-        self.sent += [(row["key"], row["value"]) for row in messages.collect()]
+        self.sent.extend((row["key"], row["value"]) for row in messages.collect())

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-import pipelines.jobs
 from pipelines import cli, commands
+from pipelines.contracts.rules import Reason
 
 COMMANDS = [
     commands.Stream(),
@@ -28,9 +29,40 @@ COMMANDS = [
     commands.Snapshot(batch=0),
     commands.Report(tracking_number=42),
     commands.Report(tracking_number=42, explain=True),
+    commands.Rebuild(tables=("gold.stop_activity", "gold.busiest_stops")),
+    commands.Expire(),
+    commands.Expire(dry_run=True),
     commands.Verify(),
+    commands.Backfill(begin=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
+    commands.Backfill(
+        begin=datetime(2026, 1, 1, tzinfo=UTC),
+        end=datetime(2026, 1, 2, tzinfo=UTC),
+        tables=("gold.stop_activity", "gold.carrier_throughput"),
+        dry_run=True,
+    ),
+    commands.ReplayPlan(),
+    commands.ReplayPlan(fence=7),
+    commands.ReplayBuild(replay_id="fix-1"),
+    commands.ReplayBuild(replay_id="fix-1", fence=7),
+    commands.ReplayCompare(replay_id="fix-1"),
+    commands.ReplayCompare(replay_id="fix-1", expect=("gold.remaining_stops", "gold.x.y"), html="page.html"),
+    commands.ReplayPromote(replay_id="fix-1"),
+    commands.ReplayRollback(replay_id="fix-1"),
+    commands.ReplayVerify(),
+    commands.ReplayVerify(fence=7),
+    commands.ReplayDrop(replay_id="fix-1"),
+    commands.QuarantineShow(reason=Reason.MALFORMED, limit=3),
+    commands.QuarantineRedrive(reasons=(Reason.MALFORMED, Reason.TOO_LATE)),
+    commands.QuarantineRedrive(reasons=(Reason.EMPTY,), dry_run=True),
     commands.Broker(),
 ]
+
+
+RUN = (
+    *("stream", "simulate", "topics", "snapshot", "verify", "broker", "rebuild", "expire", "backfill"),
+    *(f"replay.{name}" for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive")),
+)
+"""Jobs that have a function `run`."""
 
 
 class Heard(Exception):
@@ -48,8 +80,10 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
     def report(explain: bool) -> Callable[[int, object], Any]:
         return lambda number, settings: job(commands.Report(tracking_number=number, explain=explain), settings)
 
-    for name in ("stream", "simulate", "topics", "snapshot", "verify", "broker"):
+    for name in RUN:
         _replace(monkeypatch, name, run=job)
+    _replace(monkeypatch, "replay.shadows", drop=job)
+    _replace(monkeypatch, "quarantine", shown=job)
     _replace(monkeypatch, "sql", query=job)
     _replace(monkeypatch, "report", package_report=report(False))
     _replace(monkeypatch, "explain", explanation=report(True))
@@ -64,7 +98,8 @@ def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> Non
     module = ModuleType(f"pipelines.jobs.{job}")
     module.__dict__.update(functions)
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr(pipelines.jobs, job, module, raising=False)
+    package, _, name = module.__name__.rpartition(".")
+    monkeypatch.setattr(import_module(package), name, module, raising=False)
 
 
 def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant() -> None:
@@ -88,6 +123,14 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Snapshot, {"batch": -1}),
         (commands.Snapshot, {"batch": 2**63}),
         (commands.Stream, {"drian": True}),
+        (commands.Backfill, {"begin": "2026-01-02", "end": "2026-01-01"}),
+        (commands.Backfill, {"begin": "2026-01-01", "end": "2026-01-01T00:00:00Z"}),
+        (commands.ReplayBuild, {"replay_id": "../live"}),
+        (commands.ReplayBuild, {"replay_id": ""}),
+        (commands.ReplayPlan, {"fence": -1}),
+        (commands.QuarantineRedrive, {"reasons": []}),
+        (commands.QuarantineRedrive, {"reasons": ["ugly"]}),
+        (commands.QuarantineShow, {"reason": "empty", "limit": 0}),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(kind: type[commands.Command], parameters: dict[str, Any]) -> None:

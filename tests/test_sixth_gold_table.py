@@ -45,7 +45,7 @@ RECORDS = (
 )
 FIRST, SECOND = batches(RECORDS[:3], RECORDS[3:])
 SILVER_FLOWS = tuple(flow for flow in graph.FLOWS if not flow.is_fold)
-USERS_OF_FLOWS = ("graph", "jobs.micro_batch", "jobs.stream")
+USERS_OF_FLOWS = ("graph", "jobs.micro_batch", "jobs.lake_job")
 USERS_OF_TABLES = ("jobs.micro_batch", "jobs.intact")
 
 

@@ -6,8 +6,13 @@ The tables are the same to both: delta-rs checks the same constraints, keeps the
 transactions. It rewrites only the files that hold a key, and looks only into those whose statistics may.
 """
 
+import json
+import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from typing import Any
 from urllib.parse import unquote
 
 import duckdb
@@ -18,6 +23,7 @@ from deltalake import CommitProperties, DeltaTable, Schema, write_deltalake
 from deltalake import Transaction as AppTransaction
 from deltalake.exceptions import DeltaError
 from deltalake.table import TableMerger
+from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.table_log import Transaction
@@ -118,6 +124,65 @@ def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) ->
     if not _is_written(target, transaction):
         with _refusals(table):
             write_deltalake(target, rows, mode="append", commit_properties=_commit(transaction))
+
+
+def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:
+    """Puts the rows of another table of the same record, at a version of it, in place of all there are, in one commit,
+    once per transaction. No row is copied: the files get a second name, by a hard link. Files that both tables have, by
+    the same name, stay.
+
+    A table that is append-only is not from here until `end_take_over`; neither of the two commits touches a row.
+    """
+    if _is_written(target := DeltaTable(path), transaction):
+        return
+    there, wanted = {file["path"]: file for file in _files(target)}, _files(DeltaTable(source, version=version))
+    stay = there.keys() & {file["path"] for file in wanted}
+    now = int(time.time() * 1000)
+    actions: list[AddAction | RemoveAction] = [
+        *(_linked(path, source, file) for file in wanted if file["path"] not in stay),
+        *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
+    ]
+    _set_append_only(target, is_append_only=False)
+    target.create_write_transaction(actions, "append", target.schema(), commit_properties=_commit(transaction))
+
+
+def end_take_over(path: str, table: Table) -> None:
+    """Makes the table append-only again, if it is to be."""
+    _set_append_only(DeltaTable(path), is_append_only=table.is_append_only)
+
+
+def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:
+    wanted = {"delta.appendOnly": str(is_append_only).lower()}
+    if not wanted.items() <= table.metadata().configuration.items():
+        table.alter.set_table_properties(wanted)
+
+
+def _files(table: DeltaTable) -> list[dict[str, Any]]:
+    actions: list[dict[str, Any]] = pa.table(table.get_add_actions()).to_pylist()
+    return actions
+
+
+def _linked(path: str, source: str, file: dict[str, Any]) -> AddAction:
+    name = unquote(file["path"])
+    with suppress(FileExistsError):
+        os.link(f"{source}/{name}", f"{path}/{name}")
+    statistics = {
+        "numRecords": file["num_records"],
+        "minValues": _known(file.get("min")),
+        "maxValues": _known(file.get("max")),
+        "nullCount": _known(file.get("null_count")),
+    }
+    return AddAction(
+        file["path"], file["size_bytes"], {}, file["modification_time"], True, json.dumps(statistics, default=_moment)
+    )
+
+
+def _known(statistics: dict[str, Any] | None) -> dict[str, Any]:
+    return {name: value for name, value in (statistics or {}).items() if value is not None}
+
+
+def _moment(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def merge(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:

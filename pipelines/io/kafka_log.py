@@ -4,6 +4,7 @@ import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -67,6 +68,14 @@ def within(ranges: Iterable[OffsetRange]) -> Column:
     return condition
 
 
+class RecordLog(Protocol):
+    """Where batches read records, and where reports go."""
+
+    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame: ...
+
+    def send(self, messages: DataFrame, topic: str, expected: int) -> None: ...
+
+
 class KafkaLog:
     """The topics of one cluster, seen from Spark."""
 
@@ -113,7 +122,7 @@ class KafkaLog:
         )
 
     def send(self, messages: DataFrame, topic: str, expected: int) -> None:
-        """Appends (key, value) to a topic; done when the brokers have acknowledged every message.
+        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all.
 
         `expected` is about how many there are: few are taken out of Spark, whose own way costs as much as a batch's
         whole computation.
@@ -122,7 +131,8 @@ class KafkaLog:
             now = int(time.time() * 1000)
             producer = LogProducer(self._servers, is_idempotent=False)
             producer.append(
-                (topic, row["key"].encode(), row["value"].encode(), now) for row in messages.toArrow().to_pylist()
+                (topic, row["key"].encode(), None if row["value"] is None else row["value"].encode(), now)
+                for row in messages.toArrow().to_pylist()
             )
             producer.flush()
             return

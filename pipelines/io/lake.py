@@ -173,6 +173,10 @@ class Lake:
         """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
         return self._save(rows.write.mode("overwrite"), table, transaction)
 
+    def replace_where(self, rows: DataFrame, condition: str, table: Table, transaction: Transaction) -> Change:
+        """The same, of the rows for which a condition (SQL) holds; it must hold for the new ones, too."""
+        return self._save(rows.write.mode("overwrite").option("replaceWhere", condition), table, transaction)
+
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
         if (few := self.in_memory(rows, expected)) is None:
@@ -216,6 +220,12 @@ class Lake:
         """Takes out the rows for which the condition holds, once per transaction; returns the commit."""
         with self._transaction(transaction):
             DeltaTable.forPath(self.spark, self.path(table)).delete(condition)
+        return self._commit_of(table, transaction)
+
+    def take_out(self, keys: DataFrame, table: Table, transaction: Transaction) -> Change:
+        """Takes out the rows with these keys, once per transaction; returns the commit."""
+        with self._transaction(transaction):
+            self._merger(keys, table).whenMatchedDelete().execute()
         return self._commit_of(table, transaction)
 
     def _save(self, writer: DataFrameWriter, table: Table, transaction: Transaction) -> Change:

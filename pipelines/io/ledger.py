@@ -56,6 +56,7 @@ class LedgerRow:
     ranges: tuple[OffsetRange, ...]
     counts: Mapping[str, Counts]
     tables: Mapping[str, TableState]
+    replay_id: str | None = None
 
     @property
     def end_offsets(self) -> Offsets:
@@ -125,6 +126,7 @@ class Ledger:
                 }
                 for name, state in row.tables.items()
             ],
+            "replay_id": row.replay_id,
         }
         # As JSON, which Spark parses while it plans: rows of plain Python would go through a Python worker.
         text = json.dumps(values, default=datetime.isoformat)
@@ -154,4 +156,5 @@ def _ledger_row(row: dict[str, Any]) -> LedgerRow:
             table["table_name"]: TableState(table["version"], table["position"], table["expired_before"])
             for table in row["tables"]
         },
+        replay_id=row["replay_id"],
     )

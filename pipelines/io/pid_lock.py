@@ -22,7 +22,10 @@ def guarded(pid_file: Path, command: list[str]) -> list[str]:
 
 
 def holder(pid_file: Path) -> int | None:
-    """The pid of the living process that holds the file; None when there is none, whatever the file says."""
+    """The pid of the living process that holds the file; None when there is none, whatever the file says.
+
+    What follows the pid after a space is the holder's to say.
+    """
     try:
         handle = os.open(pid_file, os.O_RDONLY)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
@@ -30,7 +33,7 @@ def holder(pid_file: Path) -> int | None:
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return int(os.read(handle, 32) or b"0") or None
+        return int(os.read(handle, 32).partition(b" ")[0] or b"0") or None
     else:
         return None
     finally:

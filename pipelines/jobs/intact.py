@@ -10,7 +10,7 @@ from pipelines.io.lake import Lake, is_gold, way_out
 from pipelines.io.ledger import LedgerRow
 from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
 
-MAINTENANCE = re.compile(r"(rebuild|expire)-")
+MAINTENANCE = re.compile(r"(rebuild|expire|backfill)-")
 """How the transactions of commands begin that write without reading the log."""
 
 

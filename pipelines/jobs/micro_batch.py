@@ -32,7 +32,7 @@ from pipelines.graph import (
     flows_into,
 )
 from pipelines.io import delta_rs
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, ranges_between, within
+from pipelines.io.kafka_log import OffsetRange, RecordLog, ranges_between, within
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.io.table_log import Change, Transaction
@@ -57,7 +57,7 @@ class MicroBatch:
     """
 
     def __init__(
-        self, batch: Batch, standing: Standing, lake: Lake, log: KafkaLog, wire_formats: Mapping[str, str]
+        self, batch: Batch, standing: Standing, lake: Lake, log: RecordLog, wire_formats: Mapping[str, str]
     ) -> None:
         self._batch = batch
         self._standing = standing

@@ -6,6 +6,7 @@ from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
+from pipelines.io.replays import Replays
 
 
 def starting_offsets(last: LedgerRow | None, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> Offsets:
@@ -62,6 +63,18 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
             f"{checkpoint.path}. Restore the one that is wrong, or rebuild the lake from the log (docs/runbook.md, "
             "'A lost checkpoint')."
         )
+
+
+def check_promotions(lake_root: str) -> None:
+    """Raises `LakeMismatch` when a replay's promotion was cut off: some tables are its, and some are not."""
+    if "://" in lake_root:
+        return
+    for replay in Replays(lake_root).all():
+        if replay.under_way:
+            raise LakeMismatch(
+                f"The promotion of the replay {replay.replay_id} was cut off between tables. "
+                f"`pts replay promote {replay.replay_id}` finishes it."
+            )
 
 
 def check_archived(reached: Mapping[str, Offsets], begin: Offsets) -> None:

@@ -12,7 +12,7 @@ from pipelines.settings import Settings
 
 
 def run(command: Rebuild, settings: Settings) -> None:
-    """Replaces each table's rows in one commit, and those of tables that are made from it.
+    """Replaces each table's rows in one commit, and those of tables that are made from it. A live job waits meanwhile.
 
     What `pts expire` has let go is in them again.
 
@@ -22,7 +22,7 @@ def run(command: Rebuild, settings: Settings) -> None:
         InvalidInput: Not a gold table.
         NotFound: The lake has no batch yet.
         LakeMismatch: Another table is not what the ledger says.
-        AnotherWriter: The live job runs.
+        AnotherWriter: Another command holds the lake, or the live job does not lend it.
     """
     gold = [flow.into.name for flow in FLOWS if flow.is_fold]
     if unknown := [name for name in command.tables if name not in gold]:

@@ -1,31 +1,22 @@
-"""The one process that may write the lake."""
+"""The one process that may write the lake. A live job that runs waits for it, between two batches."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.io.failures import known_failure
-from pipelines.io.live_lock import live_lock
-from pipelines.session import open_session
+from pipelines.io.live_lock import borrowed
+from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 
 
 @contextmanager
 def sole_writer(settings: Settings, name: str) -> Iterator[SparkSession]:
-    """A Spark session, for as long as the lake is held against other writers.
+    """A Spark session, and the lake held against other writers.
 
     Raises:
-        AnotherWriter: Somebody else holds the lake.
+        AnotherWriter: Another command holds the lake, or the live job does not lend it within two minutes.
         PtsError: What an engine's failure with a known cause means.
     """
-    with live_lock(settings.lake_root):
-        spark = open_session(settings, name)
-        try:
-            yield spark
-        except Exception as error:
-            if known := known_failure(error):
-                raise known from error
-            raise
-        finally:
-            spark.stop()
+    with spark_job(settings, name) as spark, borrowed(settings.lake_root):
+        yield spark

@@ -14,24 +14,27 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
-from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import Interrupted, NotFound
-from pipelines.graph import FLOWS, flows_into, with_dependents
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.jobs.batch import Batch, Following, Reach, Standing, maintenance_batch
-from pipelines.jobs.cycle import Cycle
-from pipelines.jobs.intact import State, prepare
+from pipelines.io.ledger import Ledger
+from pipelines.io.live_lock import LiveLock, live_lock
+from pipelines.jobs.batch import Batch
 from pipelines.jobs.interrupts import signals_ask_to_stop
+from pipelines.jobs.lake_job import LakeJob
 from pipelines.jobs.live_progress import LiveProgress
-from pipelines.jobs.micro_batch import MicroBatch
-from pipelines.jobs.position import check_agreement, check_archived, check_partitions, starting_offsets
-from pipelines.jobs.sole_writer import sole_writer
+from pipelines.jobs.position import (
+    check_agreement,
+    check_archived,
+    check_partitions,
+    check_promotions,
+    starting_offsets,
+)
+from pipelines.jobs.spark_job import spark_job
 from pipelines.jobs.topics import check_topics
-from pipelines.settings import Settings, WireFormat
+from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES
 
 QUERY = "live"
@@ -57,94 +60,56 @@ def run(command: Stream, settings: Settings) -> None:
         Interrupted: A drain was asked to stop.
         KeyboardInterrupt: After the batch under way, when Ctrl-C asked to stop.
     """
-    with signals_ask_to_stop() as stop, sole_writer(settings, QUERY) as spark:
+    with (
+        signals_ask_to_stop() as stop,
+        live_lock(settings.lake_root) as lock,
+        spark_job(settings, QUERY) as spark,
+    ):
         check_topics(settings)
-        LiveJob(spark, settings).run(command, stop)
+        LiveJob(spark, settings, lock).run(command, stop)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:
         raise Interrupted("The drain was stopped at a batch boundary, before its end. Start it again to go on.")
 
 
-class LiveJob:
-    """The streaming query and what it needs from batch to batch.
+class LiveJob(LakeJob):
+    """The streaming query, and the lake that it moves.
 
-    Attributes:
-        lake: The tables.
-        last: The ledger's newest row.
+    Args:
+        spark: The session.
+        settings: Where lake and log are.
+        lock: What it lends the lake by; without one it never does.
     """
 
-    def __init__(self, spark: SparkSession, settings: Settings) -> None:
-        self._spark = spark
-        self._settings = settings
+    def __init__(self, spark: SparkSession, settings: Settings, lock: LiveLock | None = None) -> None:
+        super().__init__(spark, settings, settings.lake_root)
+        self._lock = lock
         self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
-        self._wire_formats: dict[str, WireFormat] = {
-            SHIP_EVENTS.name: settings.kafka.ship_events_format,
-            SHIP_ROUTES.name: settings.kafka.ship_routes_format,
-        }
         self._under_way = threading.Lock()
         self._stop = threading.Event()
         self._failure: Exception | None = None
         self._partitions: dict[str, list[int]] = {}
-        self.lake = Lake(spark, settings.lake_root)
-        self.last: LedgerRow | None = None
         self._ended_at = time.monotonic()
-        self._cycle = Cycle()
-        self._standing = Standing()
-        self._rebuilds: frozenset[str] = frozenset()
 
     def insist_on_batches(self) -> None:
         """Raises `NotFound` when nothing was ever written here; creates nothing."""
         if not self.lake.exists(OPS_BATCHES) or Ledger(self._spark, self.lake).last() is None:
             raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
 
-    def prepare(self, rebuilds: Iterable[str] = ()) -> bool:
-        """Checks and creates the tables; makes anew those that are asked for, that the ledger does not know, or that a
-        maintenance command left half done.
+    def _log(self, spark: SparkSession) -> KafkaLog:
+        return KafkaLog(spark, self._settings.bootstrap_servers)
 
-        Returns:
-            Whether a batch was cut off between tables. Then its repeat, by `run`, makes the tables anew.
-
-        Raises `LakeMismatch` when ledger, checkpoint and tables contradict each other.
-        """
-        self.lake.ensure(OPS_BATCHES)
-        ledger = Ledger(self._spark, self.lake)
-        self.last = ledger.last()
-        check_agreement(self.last, self._checkpoint)
-        self._standing = Standing.after(self.last, ledger)
-        wanted = with_dependents(rebuilds)
-        states = prepare(self.lake, self.last, self._checkpoint.query_id(), self._cut_off(), wanted)
-        half_done = (state.table.name for state in states if state.is_half_done)
-        added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
-        self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())))
-        self._end_turns([state for state in states if state.is_ahead_to is not None], ledger)
-        was_cut_off = any(state.is_ahead for state in states)
-        if self.last and self._rebuilds and not was_cut_off:
-            self._run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds), self._spark)
-        return was_cut_off
-
-    def _end_turns(self, ahead: list[State], ledger: Ledger) -> None:
-        """Completes a turn that was cut off, up to the batch to which it was to bring its tables."""
-        for batch_id in {state.is_ahead_to for state in ahead if state.is_ahead_to is not None}:
-            assert self.last is not None
-            known = ledger.row(batch_id)  # none for maintenance, which would have become the ledger's next row
-            up_to = Reach.of(known) if known else Reach(batch_id, self.last.end_offsets)
-            flows = (flow for state in ahead for flow in flows_into(state.table))
-            following = Following(tuple({flow.turn for flow in flows if flow.turn}), up_to)
-            rebuilds = self._rebuilds
-            self._run(maintenance_batch(self.last, "catch-up", following=following), self._spark)
-            self._rebuilds = rebuilds
+    def _planner(self) -> str | None:
+        return self._checkpoint.query_id()
 
     def _cut_off(self) -> int | None:
-        """Number of the batch that was planned and is not in the ledger."""
         planned, number = self._checkpoint.last_planned(), self.last.checkpoint_batch_id if self.last else -1
         return planned if planned is not None and planned > number else None
 
-    def catch_up(self) -> None:
-        """Brings the tables that follow to the end of the ledger. No batch may have been cut off."""
-        if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
-            self._run(maintenance_batch(self.last, "catch-up"), self._spark)
-        self._cycle.begin_anew()
+    def _check_planner(self) -> None:
+        check_promotions(self.lake.root)
+        check_agreement(self.last, self._checkpoint)
 
     def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
         """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
@@ -157,7 +122,7 @@ class LiveJob:
         check_archived(self._standing.reached, begin)
         progress = LiveProgress(servers, TOPIC_NAMES, start)
         query = (
-            KafkaLog(self._spark, servers)
+            self._log(self._spark)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint.path)
@@ -190,10 +155,18 @@ class LiveJob:
     def _catch_up_when_quiet(self, progress: LiveProgress) -> None:
         if self._under_way.acquire(blocking=False):
             try:
+                self._lend_if_asked()
                 if time.monotonic() - self._ended_at >= IDLE_SECONDS and self._cycle.is_due(self.last):
                     self._catch_up(progress)
             finally:
                 self._under_way.release()
+
+    def _lend_if_asked(self) -> None:
+        """Between two batches, a command may have the lake; it finds all tables at one batch."""
+        if self._lock and self._lock.is_asked_for:
+            self.catch_up()
+            self._lock.lend()
+            self.prepare()
 
     def _catch_up(self, progress: LiveProgress) -> None:
         began, before = time.monotonic(), self.last
@@ -209,6 +182,7 @@ class LiveJob:
             if self.last is not None and number <= self.last.checkpoint_batch_id:
                 return  # It stands in the ledger: only Spark's own commit of it was cut off.
             try:
+                self._lend_if_asked()
                 began = time.monotonic()
                 row = self._run(self._planned(number), spark)
                 self._ended_at = time.monotonic()
@@ -233,11 +207,3 @@ class LiveJob:
             following=self._cycle.next(self.last),
             rebuilds=self._rebuilds,
         )
-
-    def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
-        lake = Lake(spark, self._settings.lake_root, self.lake.versions)
-        log = KafkaLog(spark, self._settings.bootstrap_servers)
-        row = MicroBatch(batch, self._standing, lake, log, self._wire_formats).run(Ledger(spark, lake))
-        self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
-        self._rebuilds = frozenset()
-        return row

@@ -9,6 +9,7 @@ from pipelines.tables.gold_remaining_stops import GOLD_REMAINING_STOPS
 from pipelines.tables.gold_stop_activity import GOLD_STOP_ACTIVITY
 from pipelines.tables.ops_batches import OPS_BATCHES
 from pipelines.tables.ops_expired_reports import OPS_EXPIRED_REPORTS
+from pipelines.tables.ops_redriven_records import OPS_REDRIVEN_RECORDS
 from pipelines.tables.record import Column, Table
 from pipelines.tables.silver_quarantine import SILVER_QUARANTINE
 from pipelines.tables.silver_ship_events import SILVER_SHIP_EVENTS
@@ -26,6 +27,7 @@ TABLES = (
     GOLD_CARRIER_THROUGHPUT,
     GOLD_FAILED_DELIVERY_ALERTS,
     OPS_EXPIRED_REPORTS,
+    OPS_REDRIVEN_RECORDS,
     OPS_BATCHES,
 )
 
@@ -39,6 +41,7 @@ __all__ = [
     "GOLD_STOP_ACTIVITY",
     "OPS_BATCHES",
     "OPS_EXPIRED_REPORTS",
+    "OPS_REDRIVEN_RECORDS",
     "SILVER_QUARANTINE",
     "SILVER_SHIP_EVENTS",
     "SILVER_SHIP_ROUTES",

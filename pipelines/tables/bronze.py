@@ -19,6 +19,12 @@ def archive_of(topic: Topic) -> Table:
             Column("value", "BINARY", "Value of the record, byte for byte."),
             Column("headers", HEADERS_TYPE, "Headers of the record in their order; null when it has none."),
             *kafka_coordinates(),
-            Column("ingested_at", "TIMESTAMP", "When the micro-batch that read the record began.", is_required=True),
+            Column(
+                "ingested_at",
+                "TIMESTAMP",
+                "When the micro-batch that read the record began.",
+                is_required=True,
+                follows_log=False,
+            ),
         ),
     )

@@ -5,11 +5,13 @@ from pipelines.tables.record import Column, Table
 OPS_BATCHES = Table(
     name="ops.batches",
     doc="What every micro-batch read and wrote. Tables agree with each other at a batch that is the position of all of "
-    "them. Maintenance that changes rows (`pts rebuild`, `pts expire`) is a batch that reads nothing.",
+    "them. Maintenance that changes rows (`pts rebuild`, `pts expire`, `pts replay promote`) is a batch that reads "
+    "nothing.",
     grain="one row per micro-batch",
     key=("batch_id",),
     statistics=("batch_id", "committed_at"),
     is_append_only=True,
+    follows_log=False,
     columns=(
         Column("batch_id", "BIGINT", "Counts up by one, without gaps, over the life of the lake.", is_required=True),
         Column(
@@ -38,6 +40,12 @@ OPS_BATCHES = Table(
             "(windows follow at their own pace; -1 before they ever did); the time up to which `pts expire` has let "
             "rows go, null if it never did.",
             is_required=True,
+        ),
+        Column(
+            "replay_id",
+            "STRING",
+            "The replay whose tables took the place of the live ones with this row; its counts are then what is to be "
+            "added to those before it, and may be below 0. Null for every other batch.",
         ),
     ),
 )

@@ -7,12 +7,15 @@ from datetime import timedelta
 
 @dataclass(frozen=True)
 class Column:
-    """A column: name, Spark SQL type, meaning. `is_required` makes it NOT NULL."""
+    """A column: name, Spark SQL type, meaning. `is_required` makes it NOT NULL; one that does not follow from the log
+    alone is another after each replay.
+    """
 
     name: str
     type: str
     doc: str
     is_required: bool = False
+    follows_log: bool = True
 
     @property
     def ddl(self) -> str:
@@ -55,6 +58,7 @@ class Table:
             row that breaks one stops the job: bad input never gets this far, so it is a defect. In words that both
             writers, Spark and delta-rs, know.
         is_append_only: Rows are never changed or removed.
+        follows_log: Whether the rows follow from the log, so that a replay makes them again.
         expiry: Which rows `pts expire` lets go; none when not set.
         owner: Who answers for it.
     """
@@ -69,6 +73,7 @@ class Table:
     statistics: tuple[str, ...] = ()
     constraints: Mapping[str, str] = field(default_factory=dict)
     is_append_only: bool = False
+    follows_log: bool = True
     expiry: Expiry | None = None
     owner: str = "tracking"
 

@@ -47,6 +47,7 @@ AT_LEAST = {
     "bronze.ship_events": ("key", "value", "headers", *KAFKA, "ingested_at"),
     "bronze.ship_routes": ("key", "value", "headers", *KAFKA, "ingested_at"),
     "silver.quarantine": ("reason", "detail", "key", "value", "headers", *KAFKA),
+    "ops.redriven_records": ("redriven_at", "reason", "detail", "new_reason", *KAFKA),
     "ops.batches": ("batch_id", "started_at", "committed_at", "offsets", "counts", "tables"),
 }
 """Columns that a table has in this order, others between them or not."""

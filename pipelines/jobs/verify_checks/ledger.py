@@ -3,9 +3,9 @@
 from pipelines.jobs.verify_checks.check import Check, Stage, coordinates
 
 PREPARE = (
-    "CREATE TEMP TABLE ledger AS SELECT batch_id, offsets, counts, tables FROM ops.batches",
+    "CREATE TEMP TABLE ledger AS SELECT batch_id, offsets, counts, tables, replay_id FROM ops.batches",
     "CREATE TEMP TABLE offset_range AS SELECT batch_id, unnest(offsets, recursive := true) FROM ledger",
-    "CREATE TEMP TABLE batch_count AS SELECT batch_id, unnest(counts, recursive := true) FROM ledger",
+    "CREATE TEMP TABLE batch_count AS SELECT batch_id, replay_id, unnest(counts, recursive := true) FROM ledger",
     "CREATE TEMP TABLE table_state AS SELECT batch_id, unnest(tables, recursive := true) FROM ledger",
 )
 
@@ -76,9 +76,11 @@ CHECKS = (
     ),
     Check(
         name="ledger_counts_are_not_negative",
-        meaning="No count of records is below 0.",
+        meaning="No count of records is below 0, but those by which a replay corrects the ones before it.",
         sql="""
-            SELECT * FROM batch_count WHERE least(read_count, accepted_count, duplicate_count, quarantined_count) < 0
+            SELECT * FROM batch_count
+            WHERE least(read_count, accepted_count, duplicate_count, quarantined_count) < 0
+                AND (replay_id IS NULL OR read_count < 0)
             ORDER BY batch_id, kafka_topic
         """,
         violation="batch {batch_id} counts, of {kafka_topic}, {read_count} read, {accepted_count} accepted, "

@@ -30,6 +30,12 @@ PREPARE = (
     """
     CREATE TEMP TABLE taken AS FROM offset_range WHERE batch_id <= getvariable('batch_id') AND start_offset < end_offset
     """,
+    # The batches whose records are counted together: a replay decides anew about all before it.
+    """
+    CREATE TEMP TABLE counted_with AS
+    SELECT batch_id, greatest(batch_id, max(batch_id) FILTER (WHERE replay_id IS NOT NULL) OVER ()) AS group_id
+    FROM ledger WHERE batch_id <= getvariable('batch_id')
+    """,
     # Each coordinate once: how often each layer has it, and the batch that read it; no batch for one that none read.
     f"""
     CREATE TEMP TABLE record AS
@@ -38,9 +44,10 @@ PREPARE = (
             sum(is_silver)::INT AS silver_count, sum(is_quarantine)::INT AS quarantine_count
         FROM ({SOURCES}) GROUP BY kafka_topic, kafka_partition, kafka_offset
     )
-    SELECT place.*, CASE WHEN place.kafka_offset < taken.end_offset THEN taken.batch_id END AS batch_id
-    FROM place ASOF LEFT JOIN taken ON place.kafka_topic = taken.kafka_topic
-        AND place.kafka_partition = taken.kafka_partition AND place.kafka_offset >= taken.start_offset
+    SELECT place.*, CASE WHEN place.kafka_offset < taken.end_offset THEN taken.group_id END AS batch_id
+    FROM place ASOF LEFT JOIN (FROM taken JOIN counted_with USING (batch_id)) AS taken
+        ON place.kafka_topic = taken.kafka_topic AND place.kafka_partition = taken.kafka_partition
+        AND place.kafka_offset >= taken.start_offset
     """,
     # Each batch and topic: what the ledger says of it, what the tables hold of it, and where it begins.
     f"""
@@ -51,10 +58,16 @@ PREPARE = (
             count_if(silver_count + quarantine_count = 0)::BIGINT AS neither_count
         FROM record WHERE batch_id IS NOT NULL GROUP BY batch_id, kafka_topic
     ),
-    said AS (FROM batch_count WHERE batch_id <= getvariable('batch_id')),
+    said AS (
+        SELECT group_id AS batch_id, kafka_topic, sum(read_count)::BIGINT AS read_count,
+            sum(accepted_count)::BIGINT AS accepted_count, sum(duplicate_count)::BIGINT AS duplicate_count,
+            sum(quarantined_count)::BIGINT AS quarantined_count
+        FROM batch_count JOIN counted_with USING (batch_id) GROUP BY group_id, kafka_topic
+    ),
     begun AS (
-        SELECT batch_id, kafka_topic, min({coordinates("kafka_topic", offset="start_offset")}) AS example
-        FROM taken GROUP BY batch_id, kafka_topic
+        SELECT group_id AS batch_id, kafka_topic,
+            min({coordinates("kafka_topic", offset="start_offset")}) AS example
+        FROM taken JOIN counted_with USING (batch_id) GROUP BY group_id, kafka_topic
     )
     SELECT batch_id, kafka_topic, example, coalesce(read_count, 0) AS read_count,
         coalesce(accepted_count, 0) AS accepted_count, coalesce(duplicate_count, 0) AS duplicate_count,

@@ -1,0 +1,44 @@
+"""What the modules of the command line share."""
+
+import os
+import sys
+from typing import Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+from rich.console import Console
+
+from pipelines.commands import Command
+from pipelines.errors import InvalidInput
+from pipelines.settings import Settings, load_settings
+
+AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
+C = TypeVar("C", bound=Command)
+
+
+def current_settings() -> Settings:
+    """The settings, after a warning for each variable that looks like one and is none."""
+    from pipelines.settings_variables import misspelt
+
+    for variable, meant in misspelt(os.environ).items():
+        hint = f"; {meant} is" if meant else ""
+        sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
+    return load_settings()
+
+
+def checked(kind: type[C], **parameters: Any) -> C:
+    try:
+        return kind(**parameters)
+    except ValidationError as error:
+        faults = [
+            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
+            if fault["loc"]
+            else fault["msg"].removeprefix("Value error, ")
+            for fault in error.errors()
+        ]
+        raise InvalidInput(f"{'; '.join(faults)}.") from error
+
+
+def console() -> Console:
+    """As wide as the terminal; elsewhere as wide as a log line may be."""
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)

@@ -1,0 +1,236 @@
+"""`pts replay`, `pts backfill` and `pts quarantine`: the commands that correct history."""
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+
+from pipelines import commands
+from pipelines.cli_common import AsJson, checked, console, current_settings
+from pipelines.contracts.rules import Reason
+
+if TYPE_CHECKING:
+    from pipelines.jobs.replay.compare import Compared
+    from pipelines.jobs.replay.promote import Promoted
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    app.add_typer(replay_app, name="replay")
+    app.command()(backfill)
+    app.add_typer(quarantine_app, name="quarantine")
+
+
+replay_app = typer.Typer(no_args_is_help=True, help="Correct history: replay the log, compare, promote.")
+
+ReplayName = Annotated[str, typer.Argument(help="The replay's name: lower-case letters, digits, dashes.")]
+Fence = Annotated[int | None, typer.Option(help="The batch up to which; the newest at which all tables agree.")]
+
+
+@replay_app.command("plan")
+def replay_plan(fence: Fence = None, as_json: AsJson = False) -> None:
+    """Show what a replay would read, from where, and what it needs. Writes nothing; refuses what cannot succeed."""
+    command = checked(commands.ReplayPlan, fence=fence)
+    from pipelines.jobs.replay import plan as job
+
+    found = job.run(command, current_settings())
+    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+
+
+@replay_app.command("build")
+def replay_build(name: ReplayName, fence: Fence = None, as_json: AsJson = False) -> None:
+    """Run the log up to the fence through the code of today, into tables of its own. The live job may go on.
+
+    Cut off, it goes on where it was when called again.
+    """
+    command = checked(commands.ReplayBuild, replay_id=name, fence=fence)
+    from pipelines.jobs.replay import build as job
+
+    found = job.run(command, current_settings())
+    typer.echo(
+        json.dumps({"replay_id": found.replay_id, "fence": found.fence})
+        if as_json
+        else f"The replay {found.replay_id} stands at batch {found.fence}. Next: pts replay compare {found.replay_id}"
+    )
+
+
+@replay_app.command("compare")
+def replay_compare(
+    name: ReplayName,
+    expect: Annotated[
+        list[str] | None, typer.Option(help="A difference that is right: schema.table, or schema.table.column.")
+    ] = None,
+    expect_file: Annotated[
+        typer.FileText | None, typer.Option(help="The same, one a line; what follows a # is a remark.")
+    ] = None,
+    html: Annotated[str | None, typer.Option(help="Where to write the page.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare live and replay at the fence, row for row. Ends with code 14 when rows differ that were not declared."""
+    lines = [line.partition("#")[0].strip() for line in expect_file or ()]
+    command = checked(commands.ReplayCompare, replay_id=name, expect=(*(expect or ()), *filter(None, lines)), html=html)
+    from pipelines.jobs.replay import compare as job
+
+    _show_compared(job.run(command, current_settings()), as_json=as_json)
+
+
+@replay_app.command("verify")
+def replay_verify(fence: Fence = None, as_json: AsJson = False) -> None:
+    """Prove that the tables are what the log says: replay all of it, compare row for row, and drop the replay.
+
+    Ends with code 14 when a row differs; the replay is kept then.
+    """
+    command = checked(commands.ReplayVerify, fence=fence)
+    from pipelines.jobs.replay import verify as job
+
+    _show_compared(job.run(command, current_settings()), as_json=as_json)
+
+
+@replay_app.command("promote")
+def replay_promote(name: ReplayName, as_json: AsJson = False) -> None:
+    """Put a replay's tables in place of the live ones, one commit each. The live job waits meanwhile, and goes on.
+
+    Cut off, it is finished by the same command.
+    """
+    command = checked(commands.ReplayPromote, replay_id=name)
+    from pipelines.jobs.replay import promote as job
+
+    _show_promoted(job.run(command, current_settings()), as_json=as_json)
+
+
+@replay_app.command("rollback")
+def replay_rollback(name: ReplayName, as_json: AsJson = False) -> None:
+    """Bring back the tables as they were before a replay was promoted, with what the log has told since."""
+    command = checked(commands.ReplayRollback, replay_id=name)
+    from pipelines.jobs.replay import rollback as job
+
+    _show_promoted(job.run(command, current_settings()), as_json=as_json)
+
+
+def _show_compared(found: "Compared", *, as_json: bool) -> None:
+    from pipelines.jobs.replay.compare import insist
+    from pipelines.jobs.replay.rendering import compared_table
+
+    if as_json:
+        typer.echo(json.dumps(found.as_json()))
+    else:
+        terminal = console()
+        terminal.print(compared_table(found))
+        terminal.print(f"{found.verdict}. {found.html}", soft_wrap=True)
+    insist(found)
+
+
+def _show_promoted(found: "Promoted", *, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    if as_json:
+        return typer.echo(json.dumps(asdict(found)))
+    return typer.echo(
+        f"The tables of {found.replay_id} are live since batch {found.batch_id}; no batch ran for "
+        f"{found.pause_seconds} s."
+    )
+
+
+@replay_app.command("list")
+def replay_list(as_json: AsJson = False) -> None:
+    """List the replays of the lake."""
+    from pipelines.jobs.replay import shadows as job
+
+    found = job.listed(current_settings())
+    if as_json:
+        return typer.echo(json.dumps([each.model_dump(mode="json") for each in found]))
+    drawn = Table("replay", "created", "fence", "compared")
+    for each in found:
+        passed = each.comparison and ("passed" if each.comparison.has_passed else "undeclared differences")
+        drawn.add_row(each.replay_id, f"{each.created_at:%Y-%m-%d %H:%M:%S}", str(each.fence), passed or "not yet")
+    return console().print(drawn, markup=False)
+
+
+@replay_app.command("drop")
+def replay_drop(name: ReplayName) -> None:
+    """Delete a replay and its tables. What was promoted of it stays."""
+    command = checked(commands.ReplayDrop, replay_id=name)
+    from pipelines.jobs.replay import shadows as job
+
+    job.drop(command, current_settings())
+    typer.echo(f"Dropped {command.replay_id}.")
+
+
+def backfill(
+    begin: Annotated[str, typer.Option("--from", help="First moment (ISO 8601; UTC without an offset).")],
+    end: Annotated[str, typer.Option("--to", help="First moment after.")],
+    tables: Annotated[list[str] | None, typer.Option(help="A table with windows; all of them without.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make the windows and alerts of an interval of event time anew, from silver. The live job may run.
+
+    Rows that are right are not written again: run twice, it does nothing the second time.
+    """
+    command = checked(commands.Backfill, begin=begin, end=end, tables=tuple(tables or ()), dry_run=dry_run)
+    from pipelines.jobs import backfill as job
+
+    found = job.run(command, current_settings())
+    if as_json:
+        return typer.echo(json.dumps([each.as_json() for each in found]))
+    drawn = Table("table", *("rows of the interval", "added", "removed"))
+    for each in found:
+        drawn.add_row(each.table, f"{each.row_count:,}", f"{each.added_count:,}", f"{each.removed_count:,}")
+    return console().print(drawn, markup=False)
+
+
+quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected records, and judge them anew.")
+
+
+@quarantine_app.command("list")
+def quarantine_list(as_json: AsJson = False) -> None:
+    """Count the rejected records by topic and reason."""
+    from pipelines.jobs import quarantine as job
+
+    _show_rows(job.listed(current_settings()), as_json=as_json)
+
+
+@quarantine_app.command("show")
+def quarantine_show(
+    reason: Annotated[Reason, typer.Option(help="Why they were rejected.")],
+    limit: Annotated[int, typer.Option(help="Most records.")] = 10,
+    as_json: AsJson = False,
+) -> None:
+    """Show the newest records of a reason, with their bytes and their place on the log."""
+    command = checked(commands.QuarantineShow, reason=reason, limit=limit)
+    from pipelines.jobs import quarantine as job
+
+    _show_rows(job.shown(command, current_settings()), as_json=as_json)
+
+
+@quarantine_app.command("redrive")
+def quarantine_redrive(
+    reason: Annotated[list[Reason], typer.Option(help="Why they had been rejected; may be given again.")],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be accepted.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Judge rejected records anew, after a rule was corrected. What is accepted enters all tables, once.
+
+    The live job may run, with the corrected code.
+    """
+    command = checked(commands.QuarantineRedrive, reasons=tuple(reason), dry_run=dry_run)
+    from pipelines.jobs.replay import redrive as job
+
+    found = job.run(command, current_settings())
+    if as_json:
+        return typer.echo(json.dumps(found.as_json()))
+    for topic, count in found.judged.items():
+        typer.echo(f"{topic}: {count:,} records judged anew, {found.accepted.get(topic, 0):,} accepted")
+    for name, count in found.rejected.items():
+        typer.echo(f"{count:,} are rejected as {name} now")
+    return _show_promoted(found.promoted, as_json=False) if found.promoted else typer.echo("No table was changed.")
+
+
+def _show_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        return typer.echo(json.dumps(rows, default=str))
+    drawn = Table(*(rows[0] if rows else ("The quarantine has no such record.",)))
+    for row in rows:
+        drawn.add_row(*("" if value is None else str(value) for value in row.values()))
+    return console().print(drawn, markup=False)

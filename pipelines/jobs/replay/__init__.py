@@ -1,0 +1,1 @@
+"""Replaying the log with proof: plan, build, compare, promote, roll back. See docs/runbook.md, 'Correcting history'."""

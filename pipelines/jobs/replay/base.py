@@ -1,0 +1,64 @@
+"""A replay that begins with the tables of a batch, instead of with nothing."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from pipelines.io import delta_rs
+from pipelines.io.kafka_log import ranges_between
+from pipelines.io.lake import Lake
+from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.io.replays import Replay
+from pipelines.io.table_log import Transaction
+from pipelines.tables import OPS_BATCHES, TABLES
+
+
+def link(lake: Lake, live: Lake, replay: Replay) -> None:
+    """Makes the lake of other names for the files of the live tables at `replay.base`. No row is copied.
+
+    Until `begin` is called, rows of its append-only tables may be changed.
+    """
+    lake.ensure(OPS_BATCHES)
+    for table in TABLES:
+        if table != OPS_BATCHES:
+            lake.ensure(table)
+            transaction = base_transaction(replay, table.name)
+            delta_rs.take_over(lake.path(table), live.path(table), replay.base[table.name], transaction)
+
+
+def begin(
+    lake: Lake,
+    row: LedgerRow,
+    replay: Replay,
+    counts: Mapping[str, Counts],
+    expired_before: Mapping[str, datetime | None],
+) -> None:
+    """Writes the first row of its ledger: the tables as they are, at the end of a batch of the live ledger.
+
+    Args:
+        lake: The replay's tables.
+        row: That batch.
+        replay: The replay.
+        counts: What the live ledger counts up to there, by topic.
+        expired_before: By table, the time up to which rows were let go.
+    """
+    states = {}
+    for table in TABLES:
+        if table != OPS_BATCHES:
+            delta_rs.end_take_over(lake.path(table), table)
+            states[table.name] = TableState(lake.log(table).newest_version(), 0, expired_before[table.name])
+    first = LedgerRow(
+        batch_id=0,
+        checkpoint_id=replay.replay_id,
+        checkpoint_batch_id=-1,
+        started_at=row.started_at,
+        committed_at=datetime.now(UTC),
+        ranges=ranges_between({}, row.end_offsets),
+        counts=counts,
+        tables=states,
+    )
+    Ledger(lake.spark, lake).append(first, base_transaction(replay, "ledger"))
+
+
+def base_transaction(replay: Replay, name: str) -> Transaction:
+    """Under an app id that no batch of the replay has: those count from 0, too."""
+    return Transaction(f"base-{replay.replay_id}/{name}", 0)

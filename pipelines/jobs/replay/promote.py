@@ -1,0 +1,241 @@
+"""`pts replay promote`: a replay's tables take the place of the live ones, one commit each, between two batches."""
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from pipelines.commands import ReplayPromote
+from pipelines.errors import LakeMismatch, NotCompared
+from pipelines.io import delta_rs
+from pipelines.io.fingerprint import fingerprint
+from pipelines.io.kafka_log import KafkaLog, OffsetRange, Offsets, ranges_between
+from pipelines.io.lake import MANY, Lake
+from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.io.live_lock import borrowed, live_code
+from pipelines.io.reader import LakeReader
+from pipelines.io.replays import Promotion, Replay, Replays, Step
+from pipelines.io.snapshots import snapshot
+from pipelines.io.table_log import Transaction
+from pipelines.jobs.replay import publication
+from pipelines.jobs.replay.build import ReplayJob
+from pipelines.jobs.spark_job import spark_job
+from pipelines.settings import Settings
+from pipelines.tables import OPS_BATCHES, TABLES, Table
+
+NEAR_RECORDS = 50_000
+"""So near behind the live job the replay's last stretch is left to the moment in which the live job waits."""
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """What was done.
+
+    Attributes:
+        replay_id: The replay.
+        batch_id: The ledger's row that tells of it.
+        tables: Version of each live table after it.
+        pause_seconds: How long the lake was held: no batch ran meanwhile.
+    """
+
+    replay_id: str
+    batch_id: int
+    tables: Mapping[str, int]
+    pause_seconds: float
+
+
+def run(command: ReplayPromote, settings: Settings) -> Promoted:
+    """Promotes a replay whose last comparison passed, or finishes a promotion that was cut off.
+
+    The live job may run: the replay first follows it up to almost where it is, then the job waits between two batches
+    while the last stretch is replayed and the tables change places, then it goes on from there. Readers see each table
+    before or after its one commit, and who follows package-reports is sent what changes. Bronze stays, unless it was
+    found to differ: it is what was read, not made.
+
+    Raises:
+        NotCompared: Its tables, or the live ones, are not those that were compared, or the comparison did not pass; or
+            this code, or that of the live job, is not the one that built it.
+        AnotherWriter: The live job did not lend the lake within two minutes, or another command has it.
+        And what `pts replay build` raises.
+    """
+    replays = Replays(settings.lake_root)
+    with replays.one_at_a_time(), spark_job(settings, "promote") as spark:
+        replay = replays.load(command.replay_id)
+        if not replay.under_way:
+            check_compared(replay, replays, spark, settings)
+        return promoted(replay, replays, spark, settings)
+
+
+def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
+    """The same for one that may be promoted."""
+    while not replay.under_way and _distance(replay, spark, settings) > NEAR_RECORDS:
+        replay = _follow(replay, replays, spark, settings)
+    with borrowed(settings.lake_root):
+        began = time.monotonic()
+        live = Lake(spark, settings.lake_root)
+        ledger = Ledger(spark, live)
+        last = ledger.last()
+        assert last is not None
+        _check_complete(last)
+        shadow = Lake(spark, replays.root(replay.replay_id))
+        if not replay.under_way:
+            replay = _follow(replay, replays, spark, settings)
+            replay = _begun(replay, last, Ledger(spark, shadow))
+            replays.save(replay)
+        assert replay.under_way is not None
+        if last.batch_id < replay.under_way.batch_id:
+            _publish_changes(replay.under_way, live, shadow, settings)
+            last = _change_places(replay, replay.under_way, live, shadow, ledger, last)
+        done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
+        replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
+        versions = {name: state.version for name, state in last.tables.items()}
+        return Promoted(replay.replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+
+
+def check_compared(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
+    """Raises `NotCompared` unless these very tables were compared, and passed."""
+    again = f"`pts replay compare {replay.replay_id}`"
+    found = replay.comparison
+    if found is None or not found.has_passed:
+        fault = "was not compared yet" if found is None else "differs from the live tables in what was not declared"
+        raise NotCompared(f"The replay {replay.replay_id} {fault}: {again}.")
+    if snapshot(settings.lake_root, replay.fence).versions != found.live_versions:
+        raise NotCompared(f"The live tables at batch {replay.fence} are others than those that were compared: {again}.")
+    if snapshot(replays.root(replay.replay_id), replay.built).versions != found.shadow_versions:
+        raise NotCompared(f"The tables of {replay.replay_id} are others than those that were compared: {again}.")
+    if replay.code != fingerprint():
+        raise NotCompared(f"The replay {replay.replay_id} was built by other code than this: build another.")
+    check_live_code(settings)
+
+
+def check_live_code(settings: Settings) -> None:
+    """Raises `NotCompared` while a live job runs that is not this code."""
+    if live_code(settings.lake_root) not in (None, fingerprint()):
+        raise NotCompared(
+            "The live job runs other code than this: it would go on in its own way. Start it anew with this code."
+        )
+
+
+def _distance(replay: Replay, spark: SparkSession, settings: Settings) -> int:
+    return sum(part.size for part in _left(replay, _live_end(spark, settings)))
+
+
+def _left(replay: Replay, end: Offsets) -> tuple[OffsetRange, ...]:
+    return ranges_between(replay.steps[-1].end if replay.steps else replay.begin, end)
+
+
+def _live_end(spark: SparkSession, settings: Settings) -> Offsets:
+    last = Ledger(spark, Lake(spark, settings.lake_root)).last()
+    assert last is not None
+    return last.end_offsets
+
+
+def _follow(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
+    """The replay, brought to where the live job is now."""
+    end = _live_end(spark, settings)
+    if any(part.size for part in _left(replay, end)):
+        replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=end))})
+        replays.save(replay)
+    ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run()
+    return replay
+
+
+def _check_complete(last: LedgerRow) -> None:
+    behind = [name for name, state in last.tables.items() if state.position < last.batch_id]
+    if behind:
+        raise LakeMismatch(
+            f"{', '.join(behind)} are not at the end of the ledger: the job was cut off. `pts stream --drain` brings "
+            "them there; then try again."
+        )
+
+
+def _begun(replay: Replay, last: LedgerRow, shadow: Ledger) -> Replay:
+    at = shadow.last()
+    assert at is not None
+    promotion = Promotion(
+        begun_at=datetime.now(UTC),
+        batch_id=last.batch_id + 1,
+        before={name: state.version for name, state in last.tables.items()},
+        shadow_versions={name: state.version for name, state in at.tables.items()},
+    )
+    return replay.model_copy(update={"promotions": (*replay.promotions, promotion)})
+
+
+def _publish_changes(promotion: Promotion, live: Lake, shadow: Lake, settings: Settings) -> None:
+    before, after = LakeReader(live.root, promotion.before), LakeReader(shadow.root, promotion.shadow_versions)
+    publication.publish(before, after, shadow, KafkaLog(live.spark, settings.bootstrap_servers))
+
+
+def _change_places(
+    replay: Replay, promotion: Promotion, live: Lake, shadow: Lake, ledger: Ledger, last: LedgerRow
+) -> LedgerRow:
+    """Each table in one commit, then the ledger's row. Whatever of it is done already is left as it is."""
+    at = Ledger(live.spark, shadow).last()
+    assert at is not None
+    writer = f"promote-{replay.replay_id}"
+    states = {}
+    for table in TABLES:
+        if table == OPS_BATCHES:
+            continue
+        if _changes_place(table, replay):
+            transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
+            version = promotion.shadow_versions[table.name]
+            delta_rs.take_over(live.path(table), shadow.path(table), version, transaction)
+            delta_rs.end_take_over(live.path(table), table)
+        version, expired_before = live.log(table).newest_version(), at.tables[table.name].expired_before
+        states[table.name] = TableState(version, promotion.batch_id, expired_before)
+    row = replace(
+        last,
+        batch_id=promotion.batch_id,
+        started_at=promotion.begun_at,
+        committed_at=datetime.now(UTC),
+        ranges=ranges_between(last.end_offsets, last.end_offsets),
+        counts=corrections(totals(live.root), totals(shadow.root)),
+        tables=states,
+        replay_id=replay.replay_id,
+    )
+    ledger.append(row, Transaction(f"{writer}/ledger", promotion.batch_id))
+    return row
+
+
+def _changes_place(table: Table, replay: Replay) -> bool:
+    """Not what was read but only that which was made of it; nor what follows from no log, unless it was taken along."""
+    if table.name.startswith("bronze."):
+        return bool(replay.comparison and replay.comparison.differing.get(table.name))
+    return table.follows_log or bool(replay.base)
+
+
+TOTALS = f"""
+    SELECT kafka_topic, sum(read_count)::BIGINT, sum(accepted_count)::BIGINT, sum(duplicate_count)::BIGINT,
+        sum(quarantined_count)::BIGINT
+    FROM (SELECT unnest(counts, recursive := true) FROM {OPS_BATCHES.name} WHERE batch_id < ?) GROUP BY kafka_topic
+"""
+
+
+def totals(lake_root: str, before: int = MANY) -> dict[str, Counts]:
+    """What a ledger counts in all, by topic; up to a batch, if one is given."""
+    rows = LakeReader(lake_root).query(TOTALS, [before]).to_pylist()
+    return {topic: Counts(*counts) for topic, *counts in (row.values() for row in rows)}
+
+
+def corrections(live: Mapping[str, Counts], shadow: Mapping[str, Counts]) -> dict[str, Counts]:
+    """What is to be added to the live ledger's counts, by topic, so that they are those of the replay.
+
+    Raises `LakeMismatch` when the two did not read the same number of records.
+    """
+    for topic, counts in live.items():
+        if shadow[topic].read != counts.read:
+            raise LakeMismatch(
+                f"Of {topic} the ledger counts {counts.read:,} records, the replay {shadow[topic].read:,}."
+            )
+    return {
+        topic: Counts(
+            read=0,
+            accepted=shadow[topic].accepted - counts.accepted,
+            duplicate=shadow[topic].duplicate - counts.duplicate,
+            quarantined=shadow[topic].quarantined - counts.quarantined,
+        )
+        for topic, counts in live.items()
+    }

@@ -1,0 +1,65 @@
+"""`pts replay rollback`: the tables as they were before a promotion, and what the log has told since."""
+
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from pipelines.commands import ReplayRollback
+from pipelines.errors import NotFound
+from pipelines.io.fingerprint import fingerprint
+from pipelines.io.lake import Lake
+from pipelines.io.ledger import Ledger
+from pipelines.io.replays import Promotion, Replay, Replays
+from pipelines.jobs.replay import base
+from pipelines.jobs.replay.promote import Promoted, promoted, totals
+from pipelines.jobs.spark_job import spark_job
+from pipelines.settings import Settings
+
+
+def run(command: ReplayRollback, settings: Settings) -> Promoted:
+    """Undoes a replay's newest promotion, as a promotion of its own: of tables that begin where the live ones were
+    before it, with what the log has told since. Called again after it was cut off, it goes on.
+
+    Raises:
+        NotFound: The replay was never promoted, or was rolled back already; or the versions before it are gone.
+        And what `pts replay promote` raises.
+    """
+    replays = Replays(settings.lake_root)
+    with replays.one_at_a_time(), spark_job(settings, "roll back") as spark:
+        replay = replays.load(command.replay_id)
+        done = [each for each in replay.promotions if each.done_at]
+        if not done:
+            raise NotFound(f"The replay {replay.replay_id} was never promoted.")
+        return promoted(_back(replay, done[-1], replays, spark, settings), replays, spark, settings)
+
+
+def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
+    """A replay that begins with the tables as they were; the one that an earlier call began, if there is one."""
+    name = f"back-{promotion.batch_id}"
+    for known in replays.all():
+        if known.replay_id == name and not known.under_way and known.promotions:
+            raise NotFound(
+                f"The replay {replay.replay_id} was rolled back already, by batch {known.promotions[-1].batch_id}."
+            )
+        if known.replay_id == name:
+            return known
+    live = Lake(spark, settings.lake_root)
+    before = Ledger(spark, live).row(promotion.batch_id - 1)
+    assert before is not None
+    back = Replay(
+        replay_id=name,
+        created_at=datetime.now(UTC),
+        fence=before.batch_id,
+        begin=before.end_offsets,
+        steps=(),
+        max_records=settings.replay.max_records_per_batch,
+        code=fingerprint(),
+        base=promotion.before,
+    )
+    replays.clear(name)  # one that was cut off before it was whole
+    lake = Lake(spark, replays.root(name))
+    base.link(lake, live, back)
+    expired_before = {table: state.expired_before for table, state in before.tables.items()}
+    base.begin(lake, before, back, totals(live.root, before=promotion.batch_id), expired_before)
+    replays.save(back)
+    return back

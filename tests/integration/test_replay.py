@@ -1,0 +1,151 @@
+"""History corrected on a real broker, while the feed and the live job go on; everything but the bug is a process."""
+
+import json
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from pyspark.sql import SparkSession
+
+from pipelines import commands
+from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import snapshot
+from pipelines.jobs import simulate, stack, topics
+from pipelines.jobs.stream import LiveJob
+from pipelines.settings import Settings
+from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
+from tests.frames import in_order
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.integration.test_process import process, pts, settings_of, wait_for, wait_until
+from tests.jobs.replay.offline import WRONG_COLUMNS, planted_bug
+from tests.oracle.records import LogRecord
+
+REPORTS = "gold.remaining_stops"
+FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=15_000)
+GOES_ON = FEED.model_copy(update={"rate": 30, "count": 1_000_000, "resume": True})
+EXPECTED = [
+    part for name in (*WRONG_COLUMNS, "number_of_remaining_stops") for part in ("--expect", f"{REPORTS}.{name}")
+]
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    settings = embedded(tmp_path_factory.mktemp("replay"))
+    stack.start(["broker"], settings, lambda _: None)
+    topics.run(commands.Topics(), settings)
+    yield settings
+    stack.stop(settings, lambda _: None)
+
+
+def done(arguments: list[str], environment: dict[str, str], code: int = 0) -> dict[str, Any]:
+    """What the command said as JSON; it must end with the code."""
+    found = pts([*arguments, "--json"], environment)
+    assert found.returncode == code, found.stderr[-3000:]
+    last: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    return last
+
+
+def at_batch(root: str, log: list[LogRecord], batch_id: int | None = None) -> tuple[Rows, Rows]:
+    """The reports after a complete batch, and those that the oracle makes of the records up to there."""
+    found = snapshot(root, batch_id)
+    reader = LakeReader(root, found.versions, found.batch_id)
+    offsets = "SELECT unnest(offsets, recursive := true) FROM ops.batches WHERE batch_id = ?"
+    ends = {
+        (part["kafka_topic"], part["kafka_partition"]): part["end_offset"]
+        for part in reader.query(offsets, [found.batch_id]).to_pylist()
+    }
+    read = [record for record in log if record.offset < ends[record.topic, record.partition]]
+    return in_order(in_micros(reader.query(f"FROM {REPORTS}")).to_pylist()), expected_rows(read)[REPORTS]
+
+
+def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_job_go_on(
+    spark: SparkSession, base: Settings, tmp_path: Path
+) -> None:
+    simulate.run(FEED, base)
+    environment = settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="1500")
+    settings = base.model_copy(update={"lake": environment["PTS_LAKE"]})
+    root, servers = settings.lake_root, base.bootstrap_servers
+    with planted_bug():
+        LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    feed_log, job_log, build_log = (tmp_path / f"{name}.log" for name in ("feed", "job", "build"))
+    with process(GOES_ON.argv(), environment, feed_log) as feed:
+        with process(["stream"], environment, job_log) as job:
+            wait_for(job_log, '"batch_id"')
+            plan = done(["replay", "plan"], environment)
+            assert {source["source"] for source in plan["sources"]} == {"kafka"}
+            with process(["replay", "build", "fix"], environment, build_log) as build:
+                wait_for(build_log, '"batch_id"')
+                build.send_signal(signal.SIGKILL)
+            assert done(["replay", "build", "fix"], environment)["fence"] == plan["fence"]
+
+            found = done(["replay", "compare", "fix"], environment, code=14)
+            live, right = at_batch(root, read_log(servers), plan["fence"])
+            wrong = [row for row in right if row not in live]
+            differing = {
+                table["table"]: table["changed"]
+                for table in found["tables"]
+                if table["live_checksum"] != table["shadow_checksum"]
+            }
+            assert differing == {REPORTS: len(wrong)}
+            assert wrong
+            done(["replay", "compare", "fix", *EXPECTED], environment)
+
+            with process(["replay", "promote", "fix"], environment, tmp_path / "promote.log") as promote:
+                record = Path(root) / "_shadow" / "fix" / "replay.json"
+                wait_until(lambda: '"done_at": null' in record.read_text(), tmp_path / "promote.log")
+                promote.send_signal(signal.SIGKILL)
+            assert job.wait(timeout=120) == 7
+            assert "pts replay promote fix" in job_log.read_text()
+        promoted = done(["replay", "promote", "fix"], environment)
+        live, right = at_batch(root, read_log(servers), promoted["batch_id"])
+        assert live == right
+
+        with process(["stream"], environment, job_log) as job:
+            wait_for(job_log, f'"batch_id": {promoted["batch_id"] + 1}')
+            back = done(["replay", "rollback", "fix"], environment)
+            live, right = at_batch(root, read_log(servers), back["batch_id"])
+            assert live != right
+
+            again = done(["replay", "promote", "fix"], environment)
+            live, right = at_batch(root, read_log(servers), again["batch_id"])
+            assert live == right
+            wait_for(job_log, f'"batch_id": {again["batch_id"] + 1}')
+            feed.send_signal(signal.SIGTERM)
+            feed.wait(timeout=60)
+            job.send_signal(signal.SIGTERM)
+            assert job.wait(timeout=120) == 0
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    log = read_log(servers)
+    assert len(log) > FEED.count
+    assert_lake_equals_log(root, log)
+    assert pts(["verify"], environment).returncode == 0
+    assert latest_reports(servers) == {
+        row["tracking_number"]: row["current_stop_id"] for row in expected_rows(log)[REPORTS]
+    }
+
+
+def test_log_that_lost_its_beginning_is_replayed_with_what_bronze_kept(base: Settings) -> None:
+    """Goes on with the lake of the test before."""
+    environment = settings_of(base, "lake")
+    kept = {record.topic: record for record in read_log(base.bootstrap_servers) if record.offset == 500}
+    admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
+    for future in admin.delete_records(
+        [TopicPartition(topic, record.partition, record.offset) for topic, record in kept.items()]
+    ).values():
+        future.result()
+    plan = done(["replay", "plan"], environment)
+    assert {source["source"] for source in plan["sources"]} == {"bronze", "kafka"}
+    assert done(["replay", "verify"], environment)["verdict"] == "identical"
+
+
+def latest_reports(servers: str) -> dict[int, int | None]:
+    """What the topic package-reports says last of each package."""
+    messages = read_log(servers, ("package-reports",))
+    return {int(message.key): json.loads(message.value)["currentStopId"] for message in messages}

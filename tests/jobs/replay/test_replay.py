@@ -1,0 +1,154 @@
+"""Correcting history: a replay is built, compared, promoted and rolled back, on a real lake and a log in memory."""
+
+import json
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.commands import (
+    ReplayBuild,
+    ReplayCompare,
+    ReplayPlan,
+    ReplayPromote,
+    ReplayRollback,
+    ReplayVerify,
+    Verify,
+)
+from pipelines.errors import LogTruncated, NotCompared, NotFound, UndeclaredDifference
+from pipelines.io.replays import Replays
+from pipelines.jobs import verify as ledger_proof
+from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
+from tests.comparison import Rows, expected_rows
+from tests.jobs.replay.offline import PACK, WRONG_COLUMNS, Offline, offline, planted_bug
+
+DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    return offline(spark, tmp_path, PACK.batches, monkeypatch)
+
+
+@pytest.fixture
+def wrong_lake(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    """Made by code with a bug, from all but the last part of the log."""
+    with planted_bug():
+        return offline(spark, tmp_path, PACK.batches, monkeypatch, fed=-1)
+
+
+def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> None:
+    found = verify.run(ReplayVerify(), lake.settings)
+    assert found.verdict == "identical"
+    assert all(table.live_checksum == table.shadow_checksum for table in found.tables)
+    assert {table.table: table.live_rows for table in found.tables}["silver.ship_events"] > 0
+    assert Replays(lake.settings.lake_root).all() == []
+
+
+def test_what_kafka_let_go_is_replayed_from_bronze(lake: Offline) -> None:
+    lake.begin = {
+        topic: {number: end // 2 for number, end in parts.items()} for topic, parts in lake.offsets("end").items()
+    }
+    found = plan.run(ReplayPlan(), lake.settings)
+    assert {source.source for source in found.sources} == {"bronze", "kafka"}
+    assert verify.run(ReplayVerify(), lake.settings).verdict == "identical"
+
+
+def test_gap_in_log_and_bronze_is_refused(lake: Offline) -> None:
+    lake.begin = {"ship-events": {0: 1}}
+    table = DeltaTable(f"{lake.settings.lake_root}/bronze/ship_events")
+    table.alter.set_table_properties({"delta.appendOnly": "false"})
+    table.delete("kafka_offset = 0")
+    with pytest.raises(LogTruncated, match=r"bronze\.ship_events"):
+        plan.run(ReplayPlan(), lake.settings)
+
+
+def test_comparison_names_exactly_the_wrong_rows_and_passes_when_they_are_declared(wrong_lake: Offline) -> None:
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    found = compare.run(ReplayCompare(replay_id="fix"), wrong_lake.settings)
+    (reports,) = (table for table in found.tables if table.differing)
+    live = {row["tracking_number"]: row for row in wrong_lake.tables()[reports.table]}
+    right = {row["tracking_number"]: row for row in expected_rows(wrong_lake.read())[reports.table]}
+    wrong = {number for number in right if live[number] != right[number]}
+    assert wrong, "the bug shows"
+    assert (reports.table, reports.missing, reports.extra, reports.changed) == (
+        "gold.remaining_stops",
+        0,
+        0,
+        len(wrong),
+    )
+    assert {sample.key["tracking_number"] for sample in reports.samples} <= wrong
+    assert set(reports.columns) == set(WRONG_COLUMNS)
+    with pytest.raises(UndeclaredDifference, match=r"gold\.remaining_stops"):
+        compare.insist(found)
+    assert compare.run(ReplayCompare(replay_id="fix", expect=DECLARED[:1]), wrong_lake.settings).undeclared == len(
+        wrong
+    )
+    compare.insist(compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings))
+
+
+def test_only_what_was_compared_and_passed_is_promoted(wrong_lake: Offline) -> None:
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    with pytest.raises(NotCompared, match="was not compared yet"):
+        promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+    compare.run(ReplayCompare(replay_id="fix"), wrong_lake.settings)
+    with pytest.raises(NotCompared, match="differs from the live tables in what was not declared"):
+        promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+
+
+def test_promoted_tables_equal_the_oracle_and_so_do_those_after_a_rollback_and_another_promotion(
+    wrong_lake: Offline,
+) -> None:
+    """A rollback brings the wrong rows back; what the log told since is added by the code of today."""
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings)
+    before = wrong_lake.tables()
+    assert before != expected_rows(wrong_lake.read())
+    found = promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+    assert wrong_lake.tables() == expected_rows(wrong_lake.read())
+    corrected, right = sent_reports(wrong_lake), current_stops(wrong_lake.tables())
+    assert corrected
+    assert corrected == {number: stop for number, stop in right.items() if stop != current_stops(before)[number]}
+    assert ledger_proof.run(Verify(), wrong_lake.settings).ledger_batch_id == found.batch_id
+
+    rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
+    assert wrong_lake.tables() == before
+    with pytest.raises(NotFound, match="was rolled back already"):
+        rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
+    assert sent_reports(wrong_lake) == {number: current_stops(before)[number] for number in corrected}
+    ledger_proof.run(Verify(), wrong_lake.settings)
+
+    wrong_lake.feed()
+    promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+    assert wrong_lake.tables() == expected_rows(PACK.records)
+    ledger_proof.run(Verify(), wrong_lake.settings)
+
+
+def test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with planted_bug():
+        lake = offline(spark, tmp_path, PACK.batches, monkeypatch, fed=-2)
+    build.run(ReplayBuild(replay_id="fix"), lake.settings)
+    compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), lake.settings)
+    promote.run(ReplayPromote(replay_id="fix"), lake.settings)
+    lake.feed(-1)
+    rollback.run(ReplayRollback(replay_id="fix"), lake.settings)
+    lake.feed()
+    right = expected_rows(PACK.records)
+    found = lake.tables()
+    assert {name for name in right if found[name] != right[name]} == {"gold.remaining_stops"}
+    assert found["gold.remaining_stops"] != right["gold.remaining_stops"]
+    ledger_proof.run(Verify(), lake.settings)
+
+
+def current_stops(tables: dict[str, Rows]) -> dict[int, int | None]:
+    return {row["tracking_number"]: row["current_stop_id"] for row in tables["gold.remaining_stops"]}
+
+
+def sent_reports(lake: Offline) -> dict[int, int | None]:
+    """What package-reports says of each package that it was told of since the last call."""
+    sent = {int(key): json.loads(value or "null")["currentStopId"] for key, value in lake.sent}
+    lake.sent.clear()
+    return sent

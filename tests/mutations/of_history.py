@@ -1,0 +1,86 @@
+"""What a replay, a backfill and a re-drive change, and what they must leave."""
+
+from tests.mutations.mutation import Mutation
+
+DELTA_RS = "pipelines/io/delta_rs.py"
+REPLAY = "pipelines/jobs/replay"
+BACKFILL = "pipelines/jobs/backfill.py"
+TESTS = "tests/jobs/replay"
+DIFFERENCE = (
+    f"{TESTS}/test_difference.py::test_missing_extra_changed_and_doubled_rows_are_counted_also_under_keys_that_are_null"
+)
+DECLARED = f"{TESTS}/test_difference.py::test_what_is_declared_may_differ_and_nothing_else"
+PUBLISHED = f"{TESTS}/test_publication.py::test_changed_and_new_reports_are_sent_and_one_that_is_gone_is_a_tombstone"
+TOLD_AFTER = f"{TESTS}/test_replay.py::test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback"
+COMPARED = f"{TESTS}/test_replay.py::test_only_what_was_compared_and_passed_is_promoted"
+BACK = f"{TESTS}/test_redrive.py::test_redrive_is_rolled_back_like_any_promotion"
+ACCEPTED = (
+    f"{TESTS}/test_redrive.py::test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason"
+)
+INTERVAL = "tests/jobs/test_backfill.py::test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes"
+STAY_AWAY = "tests/jobs/test_backfill.py::test_windows_that_were_let_go_stay_away"
+CUT_OFF = (
+    f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
+)
+
+EXACT = "A comparison is exact, row for row"
+HEARD = "Who follows package-reports hears what a promotion changes"
+OWN_IDS = "No two writes share a transaction: Delta silently leaves out the second"
+ONE_COMMIT = "A promotion is one commit per table, whatever of the two tables is the same"
+PROVEN = "Only what was compared, and passed, is promoted"
+INTERVALS = "A backfill replaces exactly the rows of its interval"
+ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
+UNDER_WAY = "A promotion that was cut off is known, and finished"
+
+MUTATIONS = (
+    Mutation(
+        EXACT, "rows that live has too often are no difference",
+        f"{REPLAY}/difference.py", '.where("live != shadow")', '.where("live < shadow")', DIFFERENCE,
+    ),
+    Mutation(
+        EXACT, "a row that is there too often counts once",
+        f"{REPLAY}/difference.py", 'F.abs("surplus").cast("int")', "F.lit(1)",
+        f"{TESTS}/test_difference.py::test_row_that_is_there_three_times_is_two_too_many",
+    ),
+    Mutation(
+        EXACT, "a row that only one side has is covered by a declared column",
+        f"{REPLAY}/difference.py", "if name not in declared), ~is_changed)", "if name not in declared), F.lit(False))",
+        DECLARED,
+    ),
+    Mutation(
+        HEARD, "a report that is gone is not told of",
+        f"{REPLAY}/publication.py", "FROM old FULL JOIN new", "FROM old RIGHT JOIN new", PUBLISHED,
+    ),
+    Mutation(
+        OWN_IDS, "the rows with which a rollback begins have the transactions of its first batch",
+        f"{REPLAY}/base.py", 'f"base-{replay.replay_id}/{name}"', 'f"{replay.replay_id}/{name}"', TOLD_AFTER,
+    ),
+    Mutation(
+        ONE_COMMIT, "a file that both tables have is removed and added in one commit",
+        DELTA_RS, 'if file["path"] not in stay),', "if file),", BACK,
+    ),
+    Mutation(
+        PROVEN, "a comparison that did not pass is enough",
+        f"{REPLAY}/promote.py", "if found is None or not found.has_passed:", "if found is None:", COMPARED,
+    ),
+    Mutation(
+        UNDER_WAY, "what is to be done is not written down first",
+        f"{REPLAY}/promote.py", "            replays.save(replay)\n        assert", "        assert", CUT_OFF,
+    ),
+    Mutation(
+        INTERVALS, "windows at its edges are counted from the scans of the interval alone",
+        BACKFILL, "REACH = timedelta(hours=1)", "REACH = timedelta(0)", INTERVAL,
+    ),
+    Mutation(
+        INTERVALS, "its last moment belongs to it",
+        BACKFILL, "AND {column} < {_sql(end)}", "AND {column} <= {_sql(end)}", INTERVAL,
+    ),
+    Mutation(
+        INTERVALS, "rows that were let go come back",
+        BACKFILL, "if into.expiry and (limit :=", "if not into and (limit :=", STAY_AWAY,
+    ),
+    Mutation(
+        ONCE, "a scan that a later record told stays beside the one that is accepted now",
+        f"{REPLAY}/redrive.py", '"NOT is_new AND place > 1"', '"NOT is_new AND place > 2"', ACCEPTED,
+    ),
+)  # fmt: skip
