@@ -68,7 +68,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
     `shadow`.
 
     Raises:
-        InvalidInput: A declared difference names no table or column.
+        InvalidInput: A declared difference names no table or column, or the page has no folder.
         NotFound: There is no such replay; it is not built up to its fence; or versions are gone.
         AnotherWriter: Another command works on a replay.
     """
@@ -77,6 +77,8 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
         raise InvalidInput(
             f"{', '.join(unknown)} is no table and no column: write schema.table or schema.table.column."
         )
+    if command.html and not Path(command.html).parent.is_dir():
+        raise InvalidInput(f"{Path(command.html).parent} is no folder: the page {command.html} cannot be written.")
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time():
         replay, root = replays.load(command.replay_id), replays.root(command.replay_id)

@@ -82,12 +82,14 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
         shadow = Lake(spark, replays.root(replay.replay_id))
         if not replay.under_way:
             replay = _follow(replay, replays, spark, settings)
-            replay = _begun(replay, last, Ledger(spark, shadow))
-            replays.save(replay)
+        if not replay.under_way or last.batch_id < replay.under_way.batch_id:
+            counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
+            if not replay.under_way:
+                replay = _begun(replay, last, Ledger(spark, shadow))
+                replays.save(replay)
+            _publish_changes(replay, live, shadow, settings)
+            last = _change_places(replay, live, shadow, ledger, last, counts)
         assert replay.under_way is not None
-        if last.batch_id < replay.under_way.batch_id:
-            _publish_changes(replay.under_way, live, shadow, settings)
-            last = _change_places(replay, replay.under_way, live, shadow, ledger, last)
         done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
         replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
         versions = {name: state.version for name, state in last.tables.items()}
@@ -163,36 +165,40 @@ def _begun(replay: Replay, last: LedgerRow, shadow: Ledger) -> Replay:
     return replay.model_copy(update={"promotions": (*replay.promotions, promotion)})
 
 
-def _publish_changes(promotion: Promotion, live: Lake, shadow: Lake, settings: Settings) -> None:
+def _publish_changes(replay: Replay, live: Lake, shadow: Lake, settings: Settings) -> None:
+    promotion = replay.under_way
+    assert promotion is not None
     before, after = LakeReader(live.root, promotion.before), LakeReader(shadow.root, promotion.shadow_versions)
     publication.publish(before, after, shadow, KafkaLog(live.spark, settings.bootstrap_servers))
 
 
 def _change_places(
-    replay: Replay, promotion: Promotion, live: Lake, shadow: Lake, ledger: Ledger, last: LedgerRow
+    replay: Replay, live: Lake, shadow: Lake, ledger: Ledger, last: LedgerRow, counts: Mapping[str, Counts]
 ) -> LedgerRow:
     """Each table in one commit, then the ledger's row. Whatever of it is done already is left as it is."""
-    at = Ledger(live.spark, shadow).last()
+    promotion, at = replay.under_way, Ledger(live.spark, shadow).last()
+    assert promotion is not None
     assert at is not None
     writer = f"promote-{replay.replay_id}"
     states = {}
     for table in TABLES:
         if table == OPS_BATCHES:
             continue
+        states[table.name] = replace(last.tables[table.name], position=promotion.batch_id)
         if _changes_place(table, replay):
             transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
             version = promotion.shadow_versions[table.name]
             delta_rs.take_over(live.path(table), shadow.path(table), version, transaction)
             delta_rs.end_take_over(live.path(table), table)
-        version, expired_before = live.log(table).newest_version(), at.tables[table.name].expired_before
-        states[table.name] = TableState(version, promotion.batch_id, expired_before)
+            newest, expired_before = live.log(table).newest_version(), at.tables[table.name].expired_before
+            states[table.name] = TableState(newest, promotion.batch_id, expired_before)
     row = replace(
         last,
         batch_id=promotion.batch_id,
         started_at=promotion.begun_at,
         committed_at=datetime.now(UTC),
         ranges=ranges_between(last.end_offsets, last.end_offsets),
-        counts=corrections(totals(live.root), totals(shadow.root)),
+        counts=counts,
         tables=states,
         replay_id=replay.replay_id,
     )
