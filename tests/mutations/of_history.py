@@ -65,7 +65,8 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "what is to be done is not written down first",
-        f"{REPLAY}/promote.py", "                replays.save(replay)\n            _publish", "            _publish", CUT_OFF,
+        f"{REPLAY}/promote.py", "                replays.save(replay)\n            _publish", "            _publish",
+        CUT_OFF,
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",
