@@ -64,6 +64,7 @@ class LakeJob(ABC):
 
         Raises `LakeMismatch` when ledger, planner and tables contradict each other.
         """
+        self.lake = Lake(self._spark, self.lake.root)  # another command may have had the tables meanwhile
         self.lake.ensure(OPS_BATCHES)
         ledger = Ledger(self._spark, self.lake)
         self.last = ledger.last()

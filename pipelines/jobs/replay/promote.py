@@ -11,7 +11,7 @@ from pipelines.commands import ReplayPromote
 from pipelines.errors import LakeMismatch, NotCompared
 from pipelines.io import delta_rs
 from pipelines.io.fingerprint import fingerprint
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, Offsets, ranges_between
+from pipelines.io.kafka_log import KafkaLog, ranges_between
 from pipelines.io.lake import MANY, Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.io.live_lock import borrowed, live_code
@@ -25,8 +25,11 @@ from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 
-NEAR_RECORDS = 50_000
-"""So near behind the live job the replay's last stretch is left to the moment in which the live job waits."""
+NEAR_SECONDS = 5.0
+"""Once the replay comes up with the live job in less than this, the next stretch is so short that the job can wait."""
+
+ROUNDS = 10
+"""So often it tries, before the job has to wait for longer."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +73,8 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
 
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
     """The same for one that may be promoted."""
-    while not replay.under_way and _distance(replay, spark, settings) > NEAR_RECORDS:
-        replay = _follow(replay, replays, spark, settings)
+    if not replay.under_way:
+        replay = _come_near(replay, replays, spark, settings)
     with borrowed(settings.lake_root):
         began = time.monotonic()
         live = Lake(spark, settings.lake_root)
@@ -120,25 +123,23 @@ def check_live_code(settings: Settings) -> None:
         )
 
 
-def _distance(replay: Replay, spark: SparkSession, settings: Settings) -> int:
-    return sum(part.size for part in _left(replay, _live_end(spark, settings)))
-
-
-def _left(replay: Replay, end: Offsets) -> tuple[OffsetRange, ...]:
-    return ranges_between(replay.steps[-1].end if replay.steps else replay.begin, end)
-
-
-def _live_end(spark: SparkSession, settings: Settings) -> Offsets:
-    last = Ledger(spark, Lake(spark, settings.lake_root)).last()
-    assert last is not None
-    return last.end_offsets
+def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
+    """The replay, brought so near to the live job that the rest takes seconds; by then, Java has compiled its code."""
+    for _ in range(ROUNDS):
+        began = time.monotonic()
+        replay = _follow(replay, replays, spark, settings)
+        if time.monotonic() - began < NEAR_SECONDS:
+            break
+    return replay
 
 
 def _follow(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
     """The replay, brought to where the live job is now."""
-    end = _live_end(spark, settings)
-    if any(part.size for part in _left(replay, end)):
-        replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=end))})
+    last = Ledger(spark, Lake(spark, settings.lake_root)).last()
+    assert last is not None
+    reached = replay.steps[-1].end if replay.steps else replay.begin
+    if any(part.size for part in ranges_between(reached, last.end_offsets)):
+        replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=last.end_offsets))})
         replays.save(replay)
     ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run()
     return replay
