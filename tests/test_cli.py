@@ -34,6 +34,8 @@ def pts(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
         ("sql", "--at-batch", "0", "SELECT 1"),
         ("snapshot",),
         ("report", "42", "--explain"),
+        ("quarantine", "list"),
+        ("quarantine", "show", "--reason", "empty"),
     ],
 )
 def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
 from importlib import import_module
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -92,6 +93,25 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
 
     assert isinstance(result.exception, Heard), result.output
     assert heard == [command]
+
+
+def test_declared_differences_are_read_from_a_file_whose_remarks_are_left_out(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    heard: list[Any] = []
+
+    def job(parameters: Any, _settings: object) -> Any:
+        heard.append(parameters)
+        raise Heard
+
+    _replace(monkeypatch, "replay.compare", run=job)
+    expected = tmp_path / "expected"
+    expected.write_text("# as agreed\ngold.remaining_stops.city  # upper case\n\nsilver.quarantine\n")
+    CliRunner().invoke(
+        cli.app, ["replay", "compare", "fix", "--expect", "gold.busiest_stops", "--expect-file", str(expected)]
+    )
+    (command,) = heard
+    assert command.expect == ("gold.busiest_stops", "gold.remaining_stops.city", "silver.quarantine")
 
 
 def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> None:

@@ -3,6 +3,7 @@
 Nothing is collected but counts and samples.
 """
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -64,8 +65,7 @@ class Compared:
 def run(command: ReplayCompare, settings: Settings) -> Compared:
     """Compares every table but the ledger, and notes in the replay's record what was found.
 
-    The rows that differ stay beside the shadow's tables as Parquet, `_differences/<table>/rows`: `kind`, `live`,
-    `shadow`.
+    Rows that differ stay beside the shadow's tables as Parquet, `_differences/<table>/rows`: `kind`, `live`, `shadow`.
 
     Raises:
         InvalidInput: A declared difference names no table or column, or the page has no folder.
@@ -88,6 +88,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
                 "brings it there."
             )
         live, shadow = snapshot(settings.lake_root, replay.fence).versions, snapshot(root, replay.built).versions
+        shutil.rmtree(f"{root}/_differences", ignore_errors=True)
         with spark_job(settings, "compare") as spark:
             pair = Pair(spark, settings.lake_root, root, live, shadow)
             tables = tuple(

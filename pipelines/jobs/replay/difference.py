@@ -13,11 +13,13 @@ from pyspark.sql import functions as F
 
 from pipelines.io.lake import Lake
 from pipelines.io.reader import LakeReader
+from pipelines.session import planned_for
 from pipelines.tables import Table
 
 SAMPLES = 20
 ROWS_PER_PARTITION = 500_000
 SIDES = "live", "shadow"
+KINDS = "missing", "extra", "changed"
 
 
 @dataclass(frozen=True)
@@ -91,28 +93,20 @@ class Pair:
     def compared(self, table: Table, declared: frozenset[str], folder: str) -> TableCompared:
         """First the rows that the other side does not have as they are, as often; then those among them with one key.
 
-        The rows that differ are written to a folder as Parquet: `kind`, `live`, `shadow`.
+        If there are any, they are written to a folder as Parquet: `rows`, with `kind`, `live`, `shadow`.
         """
         columns = [column.name for column in table.columns if column.follows_log]
-        with self._partitions_for(table):
+        with self._planned_for(table):
             totals = self._write_unequal(table, columns, f"{folder}/unequal")
-            found = self._write_paired(table, columns, f"{folder}/unequal", f"{folder}/rows")
-        differs = {name: _differs(name) for name in columns if name not in table.key}
-        is_changed = F.col("kind") == "changed"
-        undeclared = reduce(Column.__or__, (differs[name] for name in differs if name not in declared), ~is_changed)
-        counted = found.agg(
-            *(F.count_if(F.col("kind") == kind).alias(kind) for kind in ("missing", "extra", "changed")),
-            F.count_if(undeclared & F.lit(not declared.issuperset(table.column_names))).alias("undeclared"),
-            *(F.count_if(is_changed & each).alias(f"of {name}") for name, each in differs.items()),
-        )
-        counts: dict[str, Any] = counted.collect()[0].asDict()
-        changed_in = {name: counts.pop(f"of {name}") for name in differs}
+            are_equal = not totals.pop("unequal_rows")
+            rows = None if are_equal else self._write_paired(table, columns, f"{folder}/unequal", f"{folder}/rows")
+            counts, changed_in = _counted(rows, table, columns, declared)
         return TableCompared(
             table=table.name,
             live_version=self._versions["live"][table.name],
             shadow_version=self._versions["shadow"][table.name],
             columns={name: count for name, count in changed_in.items() if count},
-            samples=tuple(_samples(f"{folder}/rows", table)) if any(counts.values()) else (),
+            samples=() if are_equal else tuple(_samples(f"{folder}/rows", table)),
             **totals,
             **counts,
         )
@@ -121,7 +115,7 @@ class Pair:
         """Writes each distinct row that one side has more often, with `surplus`: how much more often live has it.
 
         Returns:
-            Rows and checksum of each side.
+            Rows and checksum of each side, and how many such rows there are.
         """
         rows = reduce(DataFrame.unionByName, (self._rows(side, table, columns) for side in SIDES))
         seen = Observation()
@@ -132,6 +126,7 @@ class Pair:
                 seen,
                 *(F.sum(side).alias(f"{side}_rows") for side in SIDES),
                 *(_checksum(columns, side).alias(f"{side}_checksum") for side in SIDES),
+                F.count_if(F.col("live") != F.col("shadow")).alias("unequal_rows"),
             )
             .where("live != shadow")
             .select(F.struct(*columns).alias("row"), (F.col("live") - F.col("shadow")).alias("surplus"))
@@ -142,6 +137,7 @@ class Pair:
         return {
             **{f"{side}_rows": found[f"{side}_rows"] or 0 for side in SIDES},
             **{f"{side}_checksum": _hexadecimal(found[f"{side}_checksum"]) for side in SIDES},
+            "unequal_rows": found["unequal_rows"],
         }
 
     def _write_paired(self, table: Table, columns: Sequence[str], unequal: str, path: str) -> DataFrame:
@@ -166,19 +162,38 @@ class Pair:
         return rows.select(*columns, *(F.lit(int(each == side)).alias(each) for each in SIDES))
 
     @contextmanager
-    def _partitions_for(self, table: Table) -> Iterator[None]:
-        """A shuffle whose parts fit the memory of a task."""
+    def _planned_for(self, table: Table) -> Iterator[None]:
+        """Few rows go through one task; a shuffle of many has parts that fit the memory of one."""
         rows = sum(
             LakeReader(self._roots[side], {table.name: self._versions[side][table.name]}).open(table.name).count()
             for side in SIDES
         )
-        name = "spark.sql.shuffle.partitions"
-        before = str(self._spark.conf.get(name))
-        self._spark.conf.set(name, str(max(int(before), rows // ROWS_PER_PARTITION)))
-        try:
-            yield
-        finally:
-            self._spark.conf.set(name, before)
+        with planned_for(self._spark, rows):
+            name = "spark.sql.shuffle.partitions"
+            before = str(self._spark.conf.get(name))
+            self._spark.conf.set(name, str(max(int(before), rows // ROWS_PER_PARTITION)))
+            try:
+                yield
+            finally:
+                self._spark.conf.set(name, before)
+
+
+def _counted(
+    rows: DataFrame | None, table: Table, columns: Sequence[str], declared: frozenset[str]
+) -> tuple[dict[str, Any], dict[str, int]]:
+    """How many of the rows are what, and how many of the changed ones differ in which column."""
+    if rows is None:
+        return dict.fromkeys((*KINDS, "undeclared"), 0), {}
+    differs = {name: _differs(name) for name in columns if name not in table.key}
+    is_changed = F.col("kind") == "changed"
+    undeclared = reduce(Column.__or__, (differs[name] for name in differs if name not in declared), ~is_changed)
+    counted = rows.agg(
+        *(F.count_if(F.col("kind") == kind).alias(kind) for kind in KINDS),
+        F.count_if(undeclared & F.lit(not declared.issuperset(table.column_names))).alias("undeclared"),
+        *(F.count_if(is_changed & each).alias(f"of {name}") for name, each in differs.items()),
+    )
+    counts: dict[str, Any] = counted.collect()[0].asDict()
+    return counts, {name: counts.pop(f"of {name}") for name in differs}
 
 
 def _differs(name: str) -> Column:

@@ -16,7 +16,7 @@ from pipelines.commands import (
     ReplayVerify,
     Verify,
 )
-from pipelines.errors import LogTruncated, NotCompared, NotFound, UndeclaredDifference
+from pipelines.errors import InvalidInput, LogTruncated, NotCompared, NotFound, UndeclaredDifference
 from pipelines.io.replays import Replays
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
@@ -44,6 +44,30 @@ def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> 
     assert all(table.live_checksum == table.shadow_checksum for table in found.tables)
     assert {table.table: table.live_rows for table in found.tables}["silver.ship_events"] > 0
     assert Replays(lake.settings.lake_root).all() == []
+
+
+@pytest.mark.parametrize("size", [17, 10_000])
+def test_replay_in_batches_of_another_size_is_identical(lake: Offline, size: int) -> None:
+    replay = lake.settings.replay.model_copy(update={"max_records_per_batch": size})
+    assert verify.run(ReplayVerify(), lake.settings.model_copy(update={"replay": replay})).verdict == "identical"
+
+
+def test_replay_that_does_not_stand_at_its_fence_is_not_compared(
+    lake: Offline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(build.ReplayJob, "run", lambda *_: None)
+        patch.setattr(build.ReplayJob, "is_done", False)
+        build.run(ReplayBuild(replay_id="early"), lake.settings)
+    with pytest.raises(NotFound, match="pts replay build early"):
+        compare.run(ReplayCompare(replay_id="early"), lake.settings)
+
+
+def test_declared_difference_that_names_nothing_is_refused(lake: Offline) -> None:
+    with pytest.raises(InvalidInput, match=r"gold\.remaining_stops\.town is no table and no column"):
+        compare.run(ReplayCompare(replay_id="x", expect=("gold.remaining_stops.town",)), lake.settings)
+    with pytest.raises(InvalidInput, match="is no folder"):
+        compare.run(ReplayCompare(replay_id="x", html="/nowhere/at/all.html"), lake.settings)
 
 
 def test_what_kafka_let_go_is_replayed_from_bronze(lake: Offline) -> None:
