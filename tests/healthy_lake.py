@@ -109,6 +109,7 @@ def _tables(records: list[LogRecord]) -> dict[str, list[Row]]:
             rows[table.name] = [row for row in rows[table.name] if row["window_end"] >= LET_GO_BEFORE]
     alerts, reports = "gold.failed_delivery_alerts", "gold.remaining_stops"
     rows[alerts] = [row for row in rows[alerts] if row["occurred_at"] >= LET_GO_BEFORE]
+    rows["ops.redriven_records"] = []
     rows["ops.expired_reports"] = [row for row in rows[reports] if row["tracking_number"] == LET_GO_PACKAGE]
     rows[reports] = [row for row in rows[reports] if row["tracking_number"] != LET_GO_PACKAGE]
     return rows

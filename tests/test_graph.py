@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, NotAccepted, Read, StartedAt
-from pipelines.tables import OPS_BATCHES, TABLES
+from pipelines.tables import TABLES
 from pipelines.transforms.judge import judged
 from tests.frames import record_frame, table_frame
 
@@ -42,9 +42,9 @@ def test_published_messages_have_a_key_and_a_value(spark: SparkSession, flow: Fl
     assert shape(publication.by(table_frame(spark, flow.into))) == [("key", "string"), ("value", "string")]
 
 
-def test_every_table_but_the_ledger_has_a_flow() -> None:
+def test_every_table_that_follows_the_log_has_a_flow() -> None:
     archives = {flow.archive.name for flow in FLOWS if flow.archive}
-    assert {flow.into.name for flow in FLOWS} | archives == {table.name for table in TABLES} - {OPS_BATCHES.name}
+    assert {flow.into.name for flow in FLOWS} | archives == {table.name for table in TABLES if table.follows_log}
 
 
 def test_flow_names_are_distinct() -> None:
