@@ -78,10 +78,14 @@ def live_lock(lake_root: str) -> Iterator[LiveLock]:
 
 @contextmanager
 def borrowed(lake_root: str, patience_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
-    """Holds the lake; a live job that has it lends it at the end of its batch, when all tables stand there.
+    """Holds the lake; a live job that has it lends it at the end of its batch, when all tables stand there. At a URI,
+    nobody is asked, as `LiveLock` says.
 
     Raises `AnotherWriter` when another command asks for it, too, or when nobody lends it within that time.
     """
+    if "://" in lake_root:
+        yield
+        return
     asking = locked(request_file(lake_root), f"already waits for the lake {lake_root}, or has it. Wait for it.")
     with asking:
         lock, deadline = LiveLock(lake_root), time.monotonic() + patience_seconds

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
-from pipelines.io.live_lock import live_lock
+from pipelines.io.live_lock import borrowed, live_lock
 
 
 def test_second_job_on_a_lake_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
@@ -29,8 +29,9 @@ def test_two_lakes_may_have_a_job_each(tmp_path: Path) -> None:
         assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other"]
 
 
-def test_lake_at_a_uri_gets_no_lock_file(tmp_path: Path) -> None:
-    with live_lock(tmp_path.as_uri()), live_lock(tmp_path.as_uri()):
+def test_lake_at_a_uri_gets_no_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with live_lock(tmp_path.as_uri()), live_lock(tmp_path.as_uri()), borrowed(tmp_path.as_uri()):
         assert list(tmp_path.iterdir()) == []
 
 
