@@ -4,12 +4,35 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from pipelines.io import delta_rs
+from pipelines.io.fingerprint import fingerprint
 from pipelines.io.kafka_log import ranges_between
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.io.replays import Replay
 from pipelines.io.table_log import Transaction
+from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES, TABLES
+
+
+def replay_from(row: LedgerRow, versions: Mapping[str, int], replay_id: str, settings: Settings) -> Replay:
+    """A replay, not saved yet, that begins where a batch of the live ledger ended.
+
+    Args:
+        row: That batch.
+        versions: Delta version of each live table at it.
+        replay_id: Its name.
+        settings: How large its batches are.
+    """
+    return Replay(
+        replay_id=replay_id,
+        created_at=datetime.now(UTC),
+        fence=row.batch_id,
+        begin=row.end_offsets,
+        steps=(),
+        max_records=settings.replay.max_records_per_batch,
+        code=fingerprint(),
+        base=versions,
+    )
 
 
 def link(lake: Lake, live: Lake, replay: Replay) -> None:

@@ -13,7 +13,6 @@ from pyspark.sql import functions as F
 from pipelines.commands import QuarantineRedrive
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
-from pipelines.io.fingerprint import fingerprint
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger
 from pipelines.io.replays import Replay, Replays
@@ -91,16 +90,7 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         replays.clear(name)  # one that was cut off before its promotion
         row = Ledger(spark, live).row(at.batch_id)
         assert row is not None
-        replay = Replay(
-            replay_id=name,
-            created_at=datetime.now(UTC),
-            fence=at.batch_id,
-            begin=row.end_offsets,
-            steps=(),
-            max_records=settings.replay.max_records_per_batch,
-            code=fingerprint(),
-            base=at.versions,
-        )
+        replay = base.replay_from(row, at.versions, name, settings)
         lake = Lake(spark, replays.root(name))
         base.link(lake, live, replay)
         counts = redrive.apply(Lake(spark, lake.root), replay, totals(live.root, before=at.batch_id + 1))

@@ -1,12 +1,9 @@
 """`pts replay rollback`: the tables as they were before a promotion, and what the log has told since."""
 
-from datetime import UTC, datetime
-
 from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayRollback
 from pipelines.errors import NotFound
-from pipelines.io.fingerprint import fingerprint
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Promotion, Replay, Replays
@@ -46,16 +43,7 @@ def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSe
     live = Lake(spark, settings.lake_root)
     before = Ledger(spark, live).row(promotion.batch_id - 1)
     assert before is not None
-    back = Replay(
-        replay_id=name,
-        created_at=datetime.now(UTC),
-        fence=before.batch_id,
-        begin=before.end_offsets,
-        steps=(),
-        max_records=settings.replay.max_records_per_batch,
-        code=fingerprint(),
-        base=promotion.before,
-    )
+    back = base.replay_from(before, promotion.before, name, settings)
     replays.clear(name)  # one that was cut off before it was whole
     lake = Lake(spark, replays.root(name))
     base.link(lake, live, back)
