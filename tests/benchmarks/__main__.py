@@ -16,6 +16,8 @@ from typing import Any
 
 from pipelines.jobs.interrupts import signals_interrupt
 from tests.benchmarks import freshness
+from tests.benchmarks.comparison import comparison_of_ours
+from tests.benchmarks.correction import correction_of_ours
 from tests.benchmarks.drains import Drains
 from tests.benchmarks.flink.setup import set_up
 from tests.benchmarks.growth import growth_of_ours
@@ -45,6 +47,7 @@ def main() -> None:
         rates=given.rates,
         seconds=given.seconds,
         sizes=given.sizes,
+        compared=given.compared,
         growth_rate=given.growth_rate,
         growth_seconds=given.growth_seconds,
         parts=given.only,
@@ -102,6 +105,12 @@ def measure(
             for packages, scans in options.sizes:
                 found = growth_of_ours(work, logs, packages, scans, options.growth_rate, options.growth_seconds)
                 record({"part": "growth", "contender": "ours", "round": round_, **found})
+        if "correction" in options.parts and "ours" in options.contenders:
+            found = correction_of_ours(work / f"correction-{round_}", logs, options.scans, options.packages)
+            record({"part": "correction", "contender": "ours", "round": round_, **found})
+        if "comparison" in options.parts and "ours" in options.contenders:
+            found = comparison_of_ours(work / f"comparison-{round_}", logs, options.compared)
+            record({"part": "comparison", "contender": "ours", "round": round_, **found})
 
 
 def _freshness(
@@ -148,6 +157,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--rates", type=_rates, default=defaults.rates, help="scans/s of the feeds: 1000,2000")
     parser.add_argument("--seconds", type=int, default=defaults.seconds, help="length of each feed")
     parser.add_argument("--sizes", type=_sizes, default=defaults.sizes, help="of grown lakes: packages:scans,…")
+    parser.add_argument("--compared", type=int, default=defaults.compared, help="scans in each of two lakes compared")
     parser.add_argument("--growth-rate", type=int, default=defaults.growth_rate, help="scans/s of the feed on them")
     parser.add_argument("--growth-seconds", type=int, default=defaults.growth_seconds, help="length of that feed")
     parser.add_argument("--only", type=_one_of(PARTS), default=PARTS, help=f"parts: {', '.join(PARTS)}, or drain")

@@ -39,9 +39,10 @@ def growth_of_ours(work: Path, logs: Path, packages: int, scans: int, rate: int,
     return found
 
 
-def grow(place: Drain, packages: int, scans: int, log: Path) -> None:
+def grow(place: Drain, packages: int, scans: int, log: Path, *more: str) -> None:
+    """Makes the lake of `drivers/grown_lake.py`; `more` are its further arguments."""
     driver = module("grown_lake", product_variables(place))
-    command = Command((*driver.argv, str(packages), str(scans), place.servers), driver.environment)
+    command = Command((*driver.argv, str(packages), str(scans), place.servers, *more), driver.environment)
     with log.open("w") as out:
         process = command.start(log, stdout=out)
     try:

@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / "var" / "benchmarks"
 """Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
 
-PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth")
+PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison")
 CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
 
 SIZES = (
@@ -29,6 +29,7 @@ class Options:
         rates: Scans per second of the steady feeds.
         seconds: How long each of them lasts; the second half counts.
         sizes: (packages, scans) of the lakes on which the growth of a batch's time is measured.
+        compared: Scans in each of the two lakes that are compared.
         growth_rate: Scans per second of the feed on them.
         growth_seconds: How long that lasts; the second half counts.
         parts: Those of `PARTS` that are run.
@@ -42,6 +43,7 @@ class Options:
     rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
     seconds: int = 240
     sizes: tuple[tuple[int, int], ...] = SIZES
+    compared: int = 20_000_000
     growth_rate: int = 1_000
     growth_seconds: int = 150
     parts: tuple[str, ...] = PARTS

@@ -24,6 +24,8 @@ def markdown(results: Results) -> str:
         ("Freshness under a steady feed", freshness_table(results)),
         ("Start and warm-up of `pts stream`", start_table(results)),
         ("The same feed on larger and larger lakes", growth_table(results)),
+        ("History corrected while the job is live", correction_table(results)),
+        ("Two large lakes compared", comparison_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -123,6 +125,34 @@ def growth_table(results: Results) -> str:
         )
     head = ("packages", "scans of history", "lake, MiB", "scans/s", "records per batch", "seconds per batch")
     return table(head, rows)
+
+
+def correction_table(results: Results) -> str:
+    runs = results.of("correction", "ours")
+    rows = [
+        [label, number(measure(runs, f"{name}_seconds"), 1), number(measure(runs, f"{name}_pause_seconds"), 1)]
+        for name, label in {
+            "build": "`pts replay build`",
+            "compare": "`pts replay compare`",
+            "promote": "`pts replay promote`",
+            "rollback": "`pts replay rollback`",
+            "promote_again": "`pts replay promote`, again",
+            "backfill": "`pts backfill`, one day",
+        }.items()
+    ]
+    told = [
+        ["a usual batch of the job meanwhile", number(measure(runs, "batch_seconds"), 1), NOTHING],
+        ["slowest answer to an analyst meanwhile", number(measure(runs, "slowest_answer_seconds"), 1), NOTHING],
+    ]
+    return table(("what", "s", "the job waits, s"), rows + told) if runs else ""
+
+
+def comparison_table(results: Results) -> str:
+    rows = []
+    for scans in sorted({run["scans"] for run in results.of("comparison", "ours")}):
+        runs = results.of("comparison", "ours", scans=scans)
+        rows.append([f"{scans:,}", *(number(measure(runs, name), 0) for name in ("rows", "seconds", "resident_mib"))])
+    return table(("scans", "rows of all tables, each side", "s", "resident, MiB"), rows)
 
 
 def rows_table(results: Results) -> str:

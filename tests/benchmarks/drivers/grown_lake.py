@@ -1,8 +1,9 @@
 """Makes a lake that is already large, as a live job would have left it: reports of so many packages, so much history.
 
-    .venv/bin/python -m tests.benchmarks.drivers.grown_lake <packages> <scans> <bootstrap servers>
+    .venv/bin/python -m tests.benchmarks.drivers.grown_lake <packages> <scans> <bootstrap servers> [<begin> [planted]]
 
-The settings of the product are its environment. The history is of the last 30 days, in the order of time, in files of a
+The settings of the product are its environment. The history is of the last 30 days, or of those that
+begin at a second since the epoch, in the order of time, in files of a
 million rows, as compaction leaves them. Its coordinates are on partitions that the topics do not have, so that the job
 goes on at the beginning of a log that is new; the ledger says so.
 """
@@ -51,9 +52,9 @@ def main() -> None:
     lake = Lake(spark, settings.lake_root)
     for table in TABLES:
         lake.ensure(table)
-    begin = time.time() - SPAN_SECONDS
+    begin = float(sys.argv[4]) if sys.argv[4:] else time.time() - SPAN_SECONDS
     events = history(spark, packages, scans, begin)
-    fill(lake, SILVER_SHIP_EVENTS, events)
+    fill(lake, SILVER_SHIP_EVENTS, planted(events) if sys.argv[5:] == ["planted"] else events)
     fill(lake, BRONZE_SHIP_EVENTS, raw(events))
     fill(lake, GOLD_REMAINING_STOPS, reports(spark, packages, begin))
     fill(lake, GOLD_STOP_ACTIVITY, windows(spark, begin))
@@ -112,6 +113,13 @@ def history(spark: SparkSession, packages: int, scans: int, begin: float) -> Dat
         number.alias("kafka_offset"),
         F.timestamp_micros(micros + 1_000_000).alias("kafka_timestamp"),
     )
+
+
+def planted(events: DataFrame) -> DataFrame:
+    """Six differences: two rows are left out, three are of another city, and one is there twice."""
+    number = F.col("kafka_offset")
+    city = F.when(number.isin(3, 4, 5), "Nowhere").otherwise(F.col("city"))
+    return events.where(~number.isin(1, 2)).withColumn("city", city).unionByName(events.where(number == 6))
 
 
 def raw(events: DataFrame) -> DataFrame:
