@@ -172,7 +172,8 @@ class Verify(Command):
         return ["verify"]
 
 
-ReplayId = Annotated[str, Field(pattern=r"^[0-9a-z][0-9a-z-]{0,62}$")]
+REPLAY_ID = r"^[0-9a-z][0-9a-z-]{0,62}$"
+ReplayId = Annotated[str, Field(pattern=REPLAY_ID)]
 
 
 class ReplayPlan(Command):

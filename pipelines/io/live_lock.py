@@ -1,6 +1,5 @@
 """One writer per lake; a live job lends the lake, between two batches, to a command that asks for it."""
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
@@ -9,15 +8,13 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
+from pipelines.io import pid_lock
 from pipelines.io.fingerprint import fingerprint
 from pipelines.io.pid_lock import holder
 
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
 """How long the live job may take for its batch."""
-
-READER_SECONDS = 0.2
-"""Who asks `holder` has the lock for an instant, too."""
 
 
 class LiveLock:
@@ -126,25 +123,10 @@ def locked(path: Path, refusal: str, note: str = "") -> TextIOWrapper:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+")
+        return os.fdopen(pid_lock.lock(path, note))
+    except BlockingIOError as error:
+        raise AnotherWriter(f"Process {holder(path) or 'unknown'} {refusal}") from error
     except OSError as error:
         raise LakeUnavailable(
             f"The lake {path.parent} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions."
         ) from error
-    deadline = time.monotonic() + READER_SECONDS
-    while True:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError as error:
-            if time.monotonic() < deadline:
-                time.sleep(POLL_SECONDS / 5)
-                continue
-            file.seek(0)
-            by = file.read().partition(" ")[0] or "unknown"
-            file.close()
-            raise AnotherWriter(f"Process {by} {refusal}") from error
-    file.truncate(0)
-    file.write(f"{os.getpid()} {note}".strip())
-    file.flush()
-    return file

@@ -40,9 +40,17 @@ def holder(pid_file: Path) -> int | None:
         os.close(handle)
 
 
-def take(pid_file: Path) -> None:
-    """Makes this process the holder until it ends. Raises `BlockingIOError` when another process is."""
-    handle = os.open(pid_file, os.O_RDWR | os.O_CREAT, 0o600)
+def lock(pid_file: Path, note: str = "", mode: int = 0o644) -> int:
+    """Makes this process the holder until the handle that is returned is closed, also that of a child.
+
+    Args:
+        pid_file: Gets the pid.
+        note: What follows it.
+        mode: Permissions of a new file.
+
+    Raises `BlockingIOError` when another process is the holder.
+    """
+    handle = os.open(pid_file, os.O_RDWR | os.O_CREAT, mode)
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
@@ -54,14 +62,14 @@ def take(pid_file: Path) -> None:
                 raise
             time.sleep(0.02)
     os.ftruncate(handle, 0)
-    os.write(handle, str(os.getpid()).encode())
-    os.set_inheritable(handle, True)
+    os.write(handle, f"{os.getpid()} {note}".strip().encode())
+    return handle
 
 
 if __name__ == "__main__":
     _pid_file, *_command = sys.argv[1:]
     try:
-        take(Path(_pid_file))
+        os.set_inheritable(lock(Path(_pid_file), mode=0o600), True)
     except BlockingIOError:
         sys.exit(f"pts: {Path(_pid_file).stem} already runs as process {holder(Path(_pid_file))}. `pts down` stops it.")
     os.execv(_command[0], _command)

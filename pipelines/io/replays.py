@@ -10,11 +10,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from pipelines.commands import REPLAY_ID
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
 from pipelines.io.live_lock import locked
-
-ID = re.compile(r"[0-9a-z][0-9a-z-]{0,62}")
 
 
 class Record(BaseModel):
@@ -138,7 +137,7 @@ class Replays:
 
     def root(self, replay_id: str) -> str:
         """The lake that a replay builds. Raises `InvalidInput` for what cannot be the name of one."""
-        if not ID.fullmatch(replay_id):
+        if not re.match(REPLAY_ID, replay_id):
             raise InvalidInput(f"{replay_id!r} is no replay's name: lower-case letters, digits and dashes, at most 63.")
         return str(self._root / replay_id)
 

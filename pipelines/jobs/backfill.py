@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.commands import Backfill
+from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS, Current, Flow, Read, with_dependents
 from pipelines.io.lake import Lake
@@ -23,7 +24,7 @@ from pipelines.settings import Settings
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
 from pipelines.transforms.expiry import is_expired
 
-REACH = timedelta(hours=1)
+REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)
 """How far a window or an alert reaches beyond the time by which it is found."""
 
 WINDOW_FLOWS = tuple(flow for flow in FLOWS if flow.is_fold and flow.turn)

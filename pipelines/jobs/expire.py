@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from pipelines.commands import Expire
+from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.errors import LakeMismatch, NotFound
 from pipelines.graph import FLOWS, Flow
@@ -19,8 +20,6 @@ from pipelines.jobs.sole_writer import sole_writer
 from pipelines.settings import Settings
 from pipelines.tables import SILVER_SHIP_EVENTS
 from pipelines.transforms.expiry import is_expired
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)

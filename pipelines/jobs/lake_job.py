@@ -29,10 +29,7 @@ class LakeJob(ABC):
     def __init__(self, spark: SparkSession, settings: Settings, root: str) -> None:
         self._spark = spark
         self._settings = settings
-        self._wire_formats: dict[str, WireFormat] = {
-            SHIP_EVENTS.name: settings.kafka.ship_events_format,
-            SHIP_ROUTES.name: settings.kafka.ship_routes_format,
-        }
+        self._wire_formats = wire_formats(settings)
         self.lake = Lake(spark, root)
         self.last: LedgerRow | None = None
         self._cycle = Cycle()
@@ -106,3 +103,11 @@ class LakeJob(ABC):
         self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
         self._rebuilds = frozenset()
         return row
+
+
+def wire_formats(settings: Settings) -> dict[str, WireFormat]:
+    """How the values of each input topic are written."""
+    return {
+        SHIP_EVENTS.name: settings.kafka.ship_events_format,
+        SHIP_ROUTES.name: settings.kafka.ship_routes_format,
+    }

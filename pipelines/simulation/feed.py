@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from heapq import heappop, heappush, heapreplace
 from random import Random
 
+from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.simulation.package import Encoders, package_records
 from pipelines.simulation.record import Record
 from pipelines.simulation.units import DAY_US
-from pipelines.simulation.wire import EPOCH, Format, encoder
+from pipelines.simulation.wire import Format, encoder
 
 __all__ = ["Record", "feed"]
 

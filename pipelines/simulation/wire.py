@@ -1,11 +1,12 @@
 """How values and times are written: RFC 4180 lines or JSON objects with the names of the contract."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Literal
 
+from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import Topic
 from pipelines.simulation.units import MINUTE_US
 from pipelines.simulation.world import Carrier
@@ -16,8 +17,6 @@ Fields = tuple[str, ...]
 """The texts of a value in the order of the topic's fields; an empty text is null."""
 
 Encode = Callable[[Fields], bytes]
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def encoder(topic: Topic, wire_format: Format) -> Encode:

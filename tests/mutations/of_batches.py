@@ -12,7 +12,7 @@ WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
 DELTA_RS = "pipelines/io/delta_rs.py"
-LOCK = "pipelines/io/live_lock.py"
+LOCK = "pipelines/io/pid_lock.py"
 RECORD = "pipelines/tables/record.py"
 
 REACH = "tests/jobs/test_reach.py"

@@ -70,7 +70,7 @@ MUTATIONS = (
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",
-        BACKFILL, "REACH = timedelta(hours=1)", "REACH = timedelta(0)", INTERVAL,
+        BACKFILL, "REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)", "REACH = 0 * ALERT_WINDOW", INTERVAL,
     ),
     Mutation(
         INTERVALS, "its last moment belongs to it",

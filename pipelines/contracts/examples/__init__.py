@@ -13,10 +13,11 @@ One TOML file per input topic. A `[[message]]` has
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import Reason
 
 ACCEPTED = "accepted"
@@ -25,7 +26,6 @@ WIRE_FORMATS = ("csv", "json")
 _VALUE_MEMBERS = {f"{wire_format}{suffix}" for wire_format in WIRE_FORMATS for suffix in ("", "_hex")}
 _MEMBERS = {"name", "timestamp", "key", "key_hex", "value_is_null", "verdict"} | _VALUE_MEMBERS
 _VERDICTS = {ACCEPTED, *Reason}
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _example(message: Mapping[str, Any], wire_format: str) -> Example:
         name=message["name"],
         key=_bytes(message, "key"),
         value=_bytes(message, wire_format),
-        timestamp_ms=(datetime.fromisoformat(message["timestamp"]) - _EPOCH) // timedelta(milliseconds=1),
+        timestamp_ms=(datetime.fromisoformat(message["timestamp"]) - EPOCH) // timedelta(milliseconds=1),
         verdict=message["verdict"],
     )
 

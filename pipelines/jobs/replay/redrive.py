@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import reduce
 from typing import Any
 
@@ -11,6 +11,7 @@ from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 from pipelines.commands import QuarantineRedrive
+from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.io.lake import Lake
@@ -18,6 +19,7 @@ from pipelines.io.ledger import Counts, Ledger
 from pipelines.io.replays import Replay, Replays
 from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.jobs.backfill import REACH, chosen, made_anew, within
+from pipelines.jobs.lake_job import wire_formats
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import base
 from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, totals
@@ -39,7 +41,6 @@ from pipelines.transforms.route_versions import route_versions
 from pipelines.transforms.windows import MICROSECOND, hour_of, hour_spans
 
 REJECTED = {SHIP_EVENTS.name: rejected_events, SHIP_ROUTES.name: rejected_routes}
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -112,10 +113,7 @@ class Redrive:
         old = rows.where(F.col("reason").isin(*reasons)).withColumnsRenamed(
             {"reason": "old_reason", "detail": "old_detail"}
         )
-        formats = {
-            SHIP_EVENTS.name: settings.kafka.ship_events_format,
-            SHIP_ROUTES.name: settings.kafka.ship_routes_format,
-        }
+        formats = wire_formats(settings)
         self._judged = {
             topic.name: judged(old.where(F.col("kafka_topic") == topic.name), topic, formats[topic.name]).persist()
             for topic in INPUT_TOPICS
