@@ -10,6 +10,10 @@ from pipelines.session import open_session
 from pipelines.settings import Settings, Spark
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--kill-every", type=int, default=5, help="Steps between two kills of the same command.")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test is `integration` by its folder and `spark` by its fixture."""
     for item in items:

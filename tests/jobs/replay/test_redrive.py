@@ -24,6 +24,7 @@ from tests.batches import Crashed
 from tests.comparison import expected_rows
 from tests.jobs.replay.offline import PACK, Offline, offline
 from tests.oracle.makers import scan
+from tests.saboteur import Saboteur
 
 MALFORMED = QuarantineRedrive(reasons=(Reason.MALFORMED,))
 
@@ -93,15 +94,12 @@ def test_redrive_is_rolled_back_like_any_promotion(lake: Offline) -> None:
 def test_redrive_that_was_cut_off_begins_anew_or_is_finished_by_the_command_that_the_refusal_names(
     lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def crash(*_: object) -> None:
-        raise Crashed
-
     with monkeypatch.context() as patch:
-        patch.setattr(redrive.Redrive, "_count_anew", crash)
+        Saboteur(patch, (redrive.Redrive, "_count_anew"), limit=1)
         with pytest.raises(Crashed):
             redrive.run(MALFORMED, lake.settings)
     with monkeypatch.context() as patch:
-        patch.setattr(delta_rs, "end_take_over", after(delta_rs.end_take_over, 14))
+        Saboteur(patch, (delta_rs, "end_take_over"), limit=14)
         with pytest.raises(Crashed):
             redrive.run(MALFORMED, lake.settings)
     with pytest.raises(LakeMismatch, match=r"pts replay promote (redrive-\d+)") as refused:
@@ -109,18 +107,6 @@ def test_redrive_that_was_cut_off_begins_anew_or_is_finished_by_the_command_that
     name = str(refused.value).partition("pts replay promote ")[2].partition("`")[0]
     promote.run(ReplayPromote(replay_id=name), lake.settings)
     assert lake.tables() == expected_rows(lake.read())
-
-
-def after(function: Any, calls: int) -> Any:
-    """The function, until it was called so often."""
-    left = iter(range(calls))
-
-    def counted(*arguments: Any) -> Any:
-        if next(left, None) is None:
-            raise Crashed
-        return function(*arguments)
-
-    return counted
 
 
 def test_live_job_with_the_wrong_rule_is_refused(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
