@@ -117,7 +117,7 @@ def _show_compared(found: "Compared", *, as_json: bool) -> None:
     else:
         terminal = console()
         terminal.print(compared_table(found))
-        terminal.print(f"{found.verdict}. {found.html}", soft_wrap=True)
+        terminal.print(" ".join(filter(None, (f"{found.verdict}.", found.html))), soft_wrap=True)
     insist(found)
 
 

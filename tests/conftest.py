@@ -11,7 +11,7 @@ from pipelines.settings import Settings, Spark
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--kill-every", type=int, default=5, help="Steps between two kills of the same command.")
+    parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

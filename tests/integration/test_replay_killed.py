@@ -1,6 +1,6 @@
 """Builds and promotions that the kernel kills, step after step, as processes on a real broker.
 
-pytest tests/integration/test_replay_killed.py --kill-every 1    kills after each step, not after each fifth
+pytest tests/integration/test_replay_killed.py --kill-every 1    kills after each step, not after each ninth
 """
 
 import signal

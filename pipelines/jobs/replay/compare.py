@@ -31,7 +31,7 @@ class Compared:
         compared_at: When.
         declared: The differences that were declared.
         tables: What was found, by table.
-        html: The page that shows it.
+        html: The page that shows it; None when it was dropped with the replay.
     """
 
     replay_id: str
@@ -39,7 +39,7 @@ class Compared:
     compared_at: datetime
     declared: tuple[str, ...]
     tables: tuple[TableCompared, ...]
-    html: str
+    html: str | None
 
     @property
     def undeclared(self) -> int:
@@ -96,15 +96,16 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
                 for table in TABLES
                 if table.follows_log
             )
+        html = Path(command.html or f"{root}/compare.html").resolve()
         found = Compared(
             replay_id=replay.replay_id,
             fence=replay.fence,
             compared_at=datetime.now(UTC),
             declared=command.expect,
             tables=tables,
-            html=str(Path(command.html or f"{root}/compare.html").resolve()),
+            html=str(html),
         )
-        Path(found.html).write_text(page(found))
+        html.write_text(page(found))
         comparison = Comparison(
             compared_at=found.compared_at,
             live_versions=live,

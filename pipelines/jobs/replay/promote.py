@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -30,6 +31,9 @@ NEAR_SECONDS = 5.0
 
 ROUNDS = 10
 """So often it tries, before the job has to wait for longer."""
+
+AT_ONCE = 4
+"""Tables that change places side by side."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +68,12 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
         And what `pts replay build` raises.
     """
     replays = Replays(settings.lake_root)
-    with replays.one_at_a_time(), spark_job(settings, "promote") as spark:
+    with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
         if not replay.under_way:
-            check_compared(replay, replays, spark, settings)
-        return promoted(replay, replays, spark, settings)
+            check_compared(replay, replays, settings)
+        with spark_job(settings, "promote") as spark:
+            return promoted(replay, replays, spark, settings)
 
 
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
@@ -84,7 +89,7 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
         _check_complete(last)
         shadow = Lake(spark, replays.root(replay.replay_id))
         if not replay.under_way:
-            replay = _follow(replay, replays, spark, settings)
+            replay = _follow(replay, last, replays, spark, settings)
         if not replay.under_way or last.batch_id < replay.under_way.batch_id:
             counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
             if not replay.under_way:
@@ -99,7 +104,7 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
         return Promoted(replay.replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
 
 
-def check_compared(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
+def check_compared(replay: Replay, replays: Replays, settings: Settings) -> None:
     """Raises `NotCompared` unless these very tables were compared, and passed."""
     again = f"`pts replay compare {replay.replay_id}`"
     found = replay.comparison
@@ -125,18 +130,18 @@ def check_live_code(settings: Settings) -> None:
 
 def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
     """The replay, brought so near to the live job that the rest takes seconds; by then, Java has compiled its code."""
+    ledger = Ledger(spark, Lake(spark, settings.lake_root))
     for _ in range(ROUNDS):
-        began = time.monotonic()
-        replay = _follow(replay, replays, spark, settings)
+        began, last = time.monotonic(), ledger.last()
+        assert last is not None
+        replay = _follow(replay, last, replays, spark, settings)
         if time.monotonic() - began < NEAR_SECONDS:
             break
     return replay
 
 
-def _follow(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
-    """The replay, brought to where the live job is now."""
-    last = Ledger(spark, Lake(spark, settings.lake_root)).last()
-    assert last is not None
+def _follow(replay: Replay, last: LedgerRow, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
+    """The replay, brought to where the live job was at a row of its ledger."""
     reached = replay.steps[-1].end if replay.steps else replay.begin
     if any(part.size for part in ranges_between(reached, last.end_offsets)):
         replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=last.end_offsets))})
@@ -181,18 +186,18 @@ def _change_places(
     assert promotion is not None
     assert at is not None
     writer = f"promote-{replay.replay_id}"
-    states = {}
-    for table in TABLES:
-        if table == OPS_BATCHES:
-            continue
-        states[table.name] = replace(last.tables[table.name], position=promotion.batch_id)
-        if _changes_place(table, replay):
-            transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
-            version = promotion.shadow_versions[table.name]
-            delta_rs.take_over(live.path(table), shadow.path(table), version, transaction)
-            delta_rs.end_take_over(live.path(table), table)
-            newest, expired_before = live.log(table).newest_version(), at.tables[table.name].expired_before
-            states[table.name] = TableState(newest, promotion.batch_id, expired_before)
+
+    def changed(table: Table) -> TableState:
+        if not _changes_place(table, replay):
+            return replace(last.tables[table.name], position=promotion.batch_id)
+        transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
+        delta_rs.take_over(live.path(table), shadow.path(table), promotion.shadow_versions[table.name], transaction)
+        delta_rs.end_take_over(live.path(table), table)
+        return TableState(live.log(table).newest_version(), promotion.batch_id, at.tables[table.name].expired_before)
+
+    tables = [table for table in TABLES if table != OPS_BATCHES]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        states = dict(zip((table.name for table in tables), pool.map(changed, tables), strict=True))
     row = replace(
         last,
         batch_id=promotion.batch_id,

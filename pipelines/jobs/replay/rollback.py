@@ -22,12 +22,13 @@ def run(command: ReplayRollback, settings: Settings) -> Promoted:
         And what `pts replay promote` raises.
     """
     replays = Replays(settings.lake_root)
-    with replays.one_at_a_time(), spark_job(settings, "roll back") as spark:
+    with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
         done = [each for each in replay.promotions if each.done_at]
         if not done:
             raise NotFound(f"The replay {replay.replay_id} was never promoted.")
-        return promoted(_back(replay, done[-1], replays, spark, settings), replays, spark, settings)
+        with spark_job(settings, "roll back") as spark:
+            return promoted(_back(replay, done[-1], replays, spark, settings), replays, spark, settings)
 
 
 def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:

@@ -1,5 +1,7 @@
 """`pts replay verify`: the proof that the tables are what the log says."""
 
+from dataclasses import replace
+
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayDrop, ReplayVerify
 from pipelines.io.snapshots import snapshot
 from pipelines.jobs.replay import build, compare, shadows
@@ -16,6 +18,7 @@ def run(command: ReplayVerify, settings: Settings) -> Compared:
     replay_id = f"verify-{fence}"
     build.run(ReplayBuild(replay_id=replay_id, fence=fence), settings)
     found = compare.run(ReplayCompare(replay_id=replay_id), settings)
-    if not found.differing:
-        shadows.drop(ReplayDrop(replay_id=replay_id), settings)
-    return found
+    if found.differing:
+        return found
+    shadows.drop(ReplayDrop(replay_id=replay_id), settings)
+    return replace(found, html=None)

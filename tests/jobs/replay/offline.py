@@ -1,5 +1,6 @@
 """A lake and its log without a broker, for the commands of `pts replay`."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -49,6 +50,13 @@ class Offline:
         )
         self.begin: Offsets = {}
         self.sent: list[tuple[str, str | None]] = []
+
+    def copy(self, folder: Path) -> "Offline":
+        """The same lake under another folder."""
+        made = Offline(self.spark, folder, self.parts)
+        shutil.copytree(self.settings.lake_root, made.settings.lake_root)
+        made.fed = self.fed
+        return made
 
     def feed(self, until: int | None = None) -> None:
         """Brings the live lake up to a part of the log, the last without; all tables move with each batch."""
@@ -113,17 +121,19 @@ def everything(batch: Batch) -> Following:
     return Following(TURNS, batch.reach)
 
 
-def offline(
-    spark: SparkSession, folder: Path, parts: Parts, monkeypatch: pytest.MonkeyPatch, *, fed: int | None = None
-) -> Offline:
-    """A live lake that has read the first parts of the log, all unless told otherwise; the log holds all of them."""
-    listed = [tuple(part) for part in parts]
-    made = Offline(spark, folder, listed)
-    made.feed(fed)
+def fed(spark: SparkSession, folder: Path, parts: Parts, until: int | None = None) -> Offline:
+    """A live lake that has read the first parts of a log, all unless told otherwise; the log holds all of them."""
+    made = Offline(spark, folder, [tuple(part) for part in parts])
+    made.feed(until)
+    return made
+
+
+def connected(made: Offline, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    """The same, when the replays' commands read its log and use its session."""
 
     @contextmanager
     def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
-        yield spark
+        yield made.spark
 
     for module in (build, compare, promote, redrive, rollback):
         monkeypatch.setattr(module, "spark_job", shared_session)

@@ -15,14 +15,11 @@ from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import build, compare, promote
 from pipelines.tables import TABLES
 from tests.comparison import expected_rows
-from tests.jobs.replay.offline import PACK, Offline, offline, planted_bug
+from tests.jobs.replay.offline import PACK, Offline, connected, fed, planted_bug
 from tests.saboteur import CHANGES_OF_PLACE, Saboteur
 
 
-def test_build_that_is_cut_off_after_any_write_goes_on(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    lake = offline(spark, tmp_path, PACK.batches, monkeypatch)
+def test_build_that_is_cut_off_after_any_write_goes_on(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
     saboteur = Saboteur(monkeypatch, (Lake, "_commit_of"))
     command = ReplayBuild(replay_id="again")
     crashes = list(saboteur.crashes(lambda: build.run(command, lake.settings), step=1))
@@ -35,15 +32,12 @@ def test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_w
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with planted_bug():
-        lake = offline(spark, tmp_path, PACK.batches, monkeypatch)
+        lake = connected(fed(spark, tmp_path, PACK.batches), monkeypatch)
     build.run(ReplayBuild(replay_id="fix"), lake.settings)
     compare.run(ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), lake.settings)
     before = last_row(lake)
-    saboteur = Saboteur(
-        monkeypatch,
-        (Replays, "save"),
-        *CHANGES_OF_PLACE,
-    )
+    monkeypatch.setattr(promote, "AT_ONCE", 1)
+    saboteur = Saboteur(monkeypatch, (Replays, "save"), *CHANGES_OF_PLACE)
     refused = 0
     for _ in saboteur.crashes(lambda: promote.run(ReplayPromote(replay_id="fix"), lake.settings), step=1):
         if not Replays(lake.settings.lake_root).load("fix").under_way:

@@ -6,21 +6,20 @@ from collections import Counter, namedtuple
 from collections.abc import Iterator
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild, ReplayPlan
 from pipelines.errors import AnotherWriter, InvalidInput, LakeUnavailable, LogTruncated, NotFound
 from pipelines.io.replays import Replays
 from pipelines.jobs.replay import build, plan
-from tests.jobs.replay.offline import PACK, Offline, offline
+from tests.jobs.replay.offline import PACK, Offline, connected
 
 Usage = namedtuple("Usage", "total used free")
 
 
 @pytest.fixture(scope="module")
-def lake(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offline]:
+def lake(healthy: Offline, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Offline]:
     with pytest.MonkeyPatch.context() as patch:
-        yield offline(spark, tmp_path_factory.mktemp("plan"), PACK.batches, patch)
+        yield connected(healthy.copy(tmp_path_factory.mktemp("plan")), patch)
 
 
 def test_plan_says_what_is_read_from_where_and_what_is_made_of_it(lake: Offline) -> None:

@@ -22,7 +22,7 @@ from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import promote, redrive, rollback, verify
 from tests.batches import Crashed
 from tests.comparison import expected_rows
-from tests.jobs.replay.offline import PACK, Offline, offline
+from tests.jobs.replay.offline import PACK, Offline, connected, fed
 from tests.oracle.makers import scan
 from tests.saboteur import Saboteur
 
@@ -46,10 +46,15 @@ def wrong_rule() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def lake(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+@pytest.fixture(scope="module")
+def judged_wrongly(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Offline:
     with wrong_rule():
-        return offline(spark, tmp_path, PACK.batches, monkeypatch, fed=-1)
+        return fed(spark, tmp_path_factory.mktemp("redrive"), PACK.batches, -1)
+
+
+@pytest.fixture
+def lake(judged_wrongly: Offline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    return connected(judged_wrongly.copy(tmp_path), monkeypatch)
 
 
 def test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason(lake: Offline) -> None:
@@ -116,11 +121,9 @@ def test_live_job_with_the_wrong_rule_is_refused(lake: Offline, monkeypatch: pyt
             redrive.run(MALFORMED, lake.settings)
 
 
-def test_quarantine_is_listed_by_reason_and_shown_with_legible_bytes(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quarantine_is_listed_by_reason_and_shown_with_legible_bytes(spark: SparkSession, tmp_path: Path) -> None:
     broken = replace(scan(offset=0), value=b"\xff", headers=(("trace", b"a1"), ("none", None)))
-    lake = offline(spark, tmp_path, [[broken, replace(scan(offset=1), value=b"")]], monkeypatch)
+    lake = fed(spark, tmp_path, [[broken, replace(scan(offset=1), value=b"")]])
     listed = quarantine.listed(lake.settings)
     assert {(row["kafka_topic"], row["reason"], row["record_count"]) for row in listed} == {
         ("ship-events", "not_utf8", 1),

@@ -21,21 +21,9 @@ from pipelines.io.replays import Replays
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
 from tests.comparison import Rows, expected_rows
-from tests.jobs.replay.offline import PACK, WRONG_COLUMNS, Offline, offline, planted_bug
+from tests.jobs.replay.offline import PACK, WRONG_COLUMNS, Offline, connected, fed, planted_bug
 
 DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
-
-
-@pytest.fixture
-def lake(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
-    return offline(spark, tmp_path, PACK.batches, monkeypatch)
-
-
-@pytest.fixture
-def wrong_lake(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
-    """Made by code with a bug, from all but the last part of the log."""
-    with planted_bug():
-        return offline(spark, tmp_path, PACK.batches, monkeypatch, fed=-1)
 
 
 def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> None:
@@ -46,7 +34,7 @@ def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> 
     assert Replays(lake.settings.lake_root).all() == []
 
 
-@pytest.mark.parametrize("size", [17, 10_000])
+@pytest.mark.parametrize("size", [41, 10_000])
 def test_replay_in_batches_of_another_size_is_identical(lake: Offline, size: int) -> None:
     replay = lake.settings.replay.model_copy(update={"max_records_per_batch": size})
     assert verify.run(ReplayVerify(), lake.settings.model_copy(update={"replay": replay})).verdict == "identical"
@@ -153,7 +141,7 @@ def test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with planted_bug():
-        lake = offline(spark, tmp_path, PACK.batches, monkeypatch, fed=-2)
+        lake = connected(fed(spark, tmp_path, PACK.batches, -2), monkeypatch)
     build.run(ReplayBuild(replay_id="fix"), lake.settings)
     compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), lake.settings)
     promote.run(ReplayPromote(replay_id="fix"), lake.settings)

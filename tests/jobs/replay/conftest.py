@@ -1,0 +1,30 @@
+"""Lakes that tests of a replay begin with: made once, copied for each test."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.jobs.replay.offline import PACK, Offline, connected, fed, planted_bug
+
+
+@pytest.fixture(scope="session")
+def healthy(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Offline:
+    return fed(spark, tmp_path_factory.mktemp("healthy"), PACK.batches)
+
+
+@pytest.fixture(scope="session")
+def wrong(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Offline:
+    with planted_bug():
+        return fed(spark, tmp_path_factory.mktemp("wrong"), PACK.batches, -1)
+
+
+@pytest.fixture
+def lake(healthy: Offline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    return connected(healthy.copy(tmp_path), monkeypatch)
+
+
+@pytest.fixture
+def wrong_lake(wrong: Offline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Offline:
+    """Made by code with a bug, from all but the last part of the log."""
+    return connected(wrong.copy(tmp_path), monkeypatch)
