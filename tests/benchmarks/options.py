@@ -43,7 +43,7 @@ class Options:
     rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
     seconds: int = 240
     sizes: tuple[tuple[int, int], ...] = SIZES
-    compared: int = 20_000_000
+    compared: int = 10_000_000
     growth_rate: int = 1_000
     growth_seconds: int = 150
     parts: tuple[str, ...] = PARTS
