@@ -69,7 +69,7 @@ def _compared(place: Drain, log: Path) -> dict[str, Any]:
     if {name: counts for name, counts in found.items() if any(counts)} != PLANTED:
         raise RunFailed(f"The comparison found {found}, planted was {PLANTED}.")
     return {
-        "rows": sum(table["live_rows"] for table in tables.values()),
+        "row_count": sum(table["live_rows"] for table in tables.values()),
         "seconds": seconds,
         "resident_mib": tree.greatest_resident_mib(),
     }

@@ -16,7 +16,9 @@ from subprocess import DEVNULL, PIPE
 from typing import Any
 
 from pipelines import commands
+from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import snapshot
 from tests.benchmarks.contenders import Drain, pts
 from tests.benchmarks.driving import LIMIT_SECONDS, Command, RunFailed, end, parsed
 from tests.benchmarks.live_job import LiveJob, live_job
@@ -69,6 +71,7 @@ def correction_of_ours(work: Path, logs: Path, scans: int, packages: int) -> dic
         place, log = Drain(settings.bootstrap_servers, "", str(work / "ours")), logs / "correction.log"
         with live_job(place, logs / "correction.jsonl") as job:
             job.await_batches(lambda found: sum(line["records"] for line in found) >= scans, LIMIT_SECONDS)
+            job.await_batches(lambda _: _is_complete(place), LIMIT_SECONDS)
             reader = Reader(str(place.path / "lake"))
             with feed(place.servers, packages):
                 reader.start()
@@ -85,6 +88,15 @@ def correction_of_ours(work: Path, logs: Path, scans: int, packages: int) -> dic
         "answers": reader.answers,
         "slowest_answer_seconds": reader.slowest_seconds,
     }
+
+
+def _is_complete(place: Drain) -> bool:
+    """Whether there is a batch at which all tables stand, as a replay needs it."""
+    try:
+        snapshot(str(place.path / "lake"))
+    except NotFound:
+        return False
+    return True
 
 
 def _corrections(place: Drain, job: LiveJob, log: Path) -> dict[str, Any]:

@@ -151,7 +151,9 @@ def comparison_table(results: Results) -> str:
     rows = []
     for scans in sorted({run["scans"] for run in results.of("comparison", "ours")}):
         runs = results.of("comparison", "ours", scans=scans)
-        rows.append([f"{scans:,}", *(number(measure(runs, name), 0) for name in ("rows", "seconds", "resident_mib"))])
+        rows.append(
+            [f"{scans:,}", *(number(measure(runs, name), 0) for name in ("row_count", "seconds", "resident_mib"))]
+        )
     return table(("scans", "rows of all tables, each side", "s", "resident, MiB"), rows)
 
 
