@@ -144,7 +144,10 @@ def correction_table(results: Results) -> str:
         ["a usual batch of the job meanwhile", number(measure(runs, "batch_seconds"), 1), NOTHING],
         ["slowest answer to an analyst meanwhile", number(measure(runs, "slowest_answer_seconds"), 1), NOTHING],
     ]
-    return table(("what", "s", "the job waits, s"), rows + told) if runs else ""
+    if not runs:
+        return ""
+    what = f"a log of {runs[0]['scans']:,} scans, {runs[0]['rate']:,} more each second"
+    return table((what, "s", "the job waits, s"), rows + told)
 
 
 def comparison_table(results: Results) -> str:
