@@ -27,6 +27,10 @@ EXACT = "A comparison is exact, row for row"
 HEARD = "Who follows package-reports hears what a promotion changes"
 OWN_IDS = "No two writes share a transaction: Delta silently leaves out the second"
 ONE_COMMIT = "A promotion is one commit per table, whatever of the two tables is the same"
+NOT_PROMOTED = (
+    f"{TESTS}/test_cut_off.py::"
+    "test_lake_whose_job_was_cut_off_within_a_batch_is_not_promoted_before_that_is_repeated[1]"
+)
 PROVEN = "Only what was compared, and passed, is promoted"
 INTERVALS = "A backfill replaces exactly the rows of its interval"
 ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
@@ -67,6 +71,11 @@ MUTATIONS = (
         UNDER_WAY, "what is to be done is not written down first",
         f"{REPLAY}/promote.py", "                replays.save(replay)\n            _publish", "            _publish",
         CUT_OFF,
+    ),
+    Mutation(
+        UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
+        f"{REPLAY}/promote.py", "            checked_job(spark, settings).catch_up()\n", "            pass\n",
+        NOT_PROMOTED,
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",

@@ -20,6 +20,7 @@ from pipelines.io.reader import LakeReader
 from pipelines.io.replays import Promotion, Replay, Replays, Step
 from pipelines.io.snapshots import snapshot
 from pipelines.io.table_log import Transaction
+from pipelines.jobs.maintenance import checked_job
 from pipelines.jobs.replay import publication
 from pipelines.jobs.replay.build import ReplayJob
 from pipelines.jobs.spark_job import spark_job
@@ -64,6 +65,7 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     Raises:
         NotCompared: Its tables, or the live ones, are not those that were compared, or the comparison did not pass; or
             this code, or that of the live job, is not the one that built it.
+        LakeMismatch: The live tables are not what the ledger says, or a batch was cut off.
         AnotherWriter: The live job did not lend the lake within two minutes, or another command has it.
         And what `pts replay build` raises.
     """
@@ -82,12 +84,13 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
         replay = _come_near(replay, replays, spark, settings)
     with borrowed(settings.lake_root):
         began = time.monotonic()
-        live = Lake(spark, settings.lake_root)
+        live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay.replay_id))
         ledger = Ledger(spark, live)
+        if not replay.under_way:
+            # Refuses a batch that was cut off: its repeat would find its transactions in the logs, and write nothing.
+            checked_job(spark, settings).catch_up()
         last = ledger.last()
         assert last is not None
-        _check_complete(last)
-        shadow = Lake(spark, replays.root(replay.replay_id))
         if not replay.under_way:
             replay = _follow(replay, last, replays, spark, settings)
         if not replay.under_way or last.batch_id < replay.under_way.batch_id:
@@ -148,15 +151,6 @@ def _follow(replay: Replay, last: LedgerRow, replays: Replays, spark: SparkSessi
         replays.save(replay)
     ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run()
     return replay
-
-
-def _check_complete(last: LedgerRow) -> None:
-    behind = [name for name, state in last.tables.items() if state.position < last.batch_id]
-    if behind:
-        raise LakeMismatch(
-            f"{', '.join(behind)} are not at the end of the ledger: the job was cut off. `pts stream --drain` brings "
-            "them there; then try again."
-        )
 
 
 def _begun(replay: Replay, last: LedgerRow, shadow: Ledger) -> Replay:

@@ -17,7 +17,7 @@ from pipelines.io.ledger import Ledger
 from pipelines.jobs.batch import Batch, Following
 from pipelines.jobs.replay import build, compare, plan, promote, redrive, rollback
 from pipelines.settings import Replay, Settings
-from tests.batches import batches, new_lake, run, tables
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
 from tests.comparison import Rows
 from tests.memory_log import MemoryLog
@@ -60,12 +60,22 @@ class Offline:
 
     def feed(self, until: int | None = None) -> None:
         """Brings the live lake up to a part of the log, the last without; all tables move with each batch."""
-        lake = new_lake(self.spark, self.settings.lake_root)
-        last = Ledger(self.spark, lake).last()
-        shift = last.batch_id + 1 - self.fed if last else 0
-        todo = [replace(each, batch_id=each.batch_id + shift) for each in batches(*self.parts)[self.fed : until]]
-        run(lake, self.spark, self.records, todo, everything)
+        todo = self._next(until)
+        run(new_lake(self.spark, self.settings.lake_root), self.spark, self.records, todo, everything)
         self.fed += len(todo)
+        write_checkpoint(Path(self.settings.lake_root), batches(*self.parts)[: self.fed])
+
+    def crash(self, writes: int) -> None:
+        """The live job is cut off after so many writes of the next batch."""
+        lake = CrashingLake(self.spark, self.settings.lake_root, writes)
+        with pytest.raises(Crashed):
+            run(lake, self.spark, self.records, self._next(self.fed + 1), everything)
+        write_checkpoint(Path(self.settings.lake_root), batches(*self.parts)[: self.fed + 1], cut_off=True)
+
+    def _next(self, until: int | None) -> list[Batch]:
+        last = Ledger(self.spark, Lake(self.spark, self.settings.lake_root)).last() if self.fed else None
+        shift = last.batch_id + 1 - self.fed if last else 0
+        return [replace(each, batch_id=each.batch_id + shift) for each in batches(*self.parts)[self.fed : until]]
 
     def read(self) -> list[LogRecord]:
         """What the live lake has read."""

@@ -62,6 +62,22 @@ def test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_w
     assert set(commits.values()) == {1}
 
 
+@pytest.mark.parametrize("writes", [1, 3])
+def test_lake_whose_job_was_cut_off_within_a_batch_is_not_promoted_before_that_is_repeated(
+    wrong_lake: Offline, writes: int
+) -> None:
+    """Or Delta would take the repeat for done: what it wrote into silver is in no table any more."""
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    compare.run(ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), wrong_lake.settings)
+    wrong_lake.crash(writes)
+    with pytest.raises(LakeMismatch, match="was cut off between tables"):
+        promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+    wrong_lake.feed()
+    promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+    assert wrong_lake.tables() == expected_rows(PACK.records)
+    verify.run(Verify(), wrong_lake.settings)
+
+
 def last_row(lake: Offline) -> LedgerRow:
     row = Ledger(lake.spark, Lake(lake.spark, lake.settings.lake_root)).last()
     assert row is not None
