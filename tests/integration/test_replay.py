@@ -27,7 +27,9 @@ from tests.jobs.replay.offline import WRONG_COLUMNS, planted_bug
 from tests.oracle.records import LogRecord
 
 REPORTS = "gold.remaining_stops"
-FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=6_000)
+FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=15_000)
+"""So many that some packages are delivered: their reports stay as they are while the feed goes on."""
+
 GOES_ON = FEED.model_copy(update={"rate": 30, "count": 1_000_000, "resume": True})
 EXPECTED = [
     part for name in (*WRONG_COLUMNS, "number_of_remaining_stops") for part in ("--expect", f"{REPORTS}.{name}")
@@ -68,7 +70,7 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
     spark: SparkSession, base: Settings, tmp_path: Path
 ) -> None:
     simulate.run(FEED, base)
-    environment = settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="2500", PTS_STREAM__TRIGGER_SECONDS="5")
+    environment = settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="4000", PTS_STREAM__TRIGGER_SECONDS="5")
     settings = base.model_copy(update={"lake": environment["PTS_LAKE"]})
     root, servers = settings.lake_root, base.bootstrap_servers
     with planted_bug():
