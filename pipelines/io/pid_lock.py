@@ -40,13 +40,13 @@ def holder(pid_file: Path) -> int | None:
         os.close(handle)
 
 
-def lock(pid_file: Path, note: str = "", mode: int = 0o644) -> int:
+def lock(pid_file: Path, note: str = "", mode: int = 0o666) -> int:
     """Makes this process the holder until the handle that is returned is closed, also that of a child.
 
     Args:
         pid_file: Gets the pid.
         note: What follows it.
-        mode: Permissions of a new file.
+        mode: Permissions of a new file, but for those that the umask takes.
 
     Raises `BlockingIOError` when another process is the holder.
     """

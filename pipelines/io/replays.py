@@ -137,7 +137,7 @@ class Replays:
 
     def root(self, replay_id: str) -> str:
         """The lake that a replay builds. Raises `InvalidInput` for what cannot be the name of one."""
-        if not re.match(REPLAY_ID, replay_id):
+        if not re.fullmatch(REPLAY_ID, replay_id):
             raise InvalidInput(f"{replay_id!r} is no replay's name: lower-case letters, digits and dashes, at most 63.")
         return str(self._root / replay_id)
 
