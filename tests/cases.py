@@ -11,9 +11,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from pipelines.contracts.epoch import EPOCH
 from tests.oracle.records import LogRecord
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 PACKAGES = 10
 """Tracking numbers that belong to a case: `number * PACKAGES` and on."""

@@ -1,17 +1,17 @@
 """Log records as DataFrames, and rows of tables as the oracle writes them."""
 
 from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.contracts.epoch import EPOCH
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
 from tests.oracle.judge import judge
 from tests.oracle.records import LogRecord
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 RECORD_SCHEMA = (
     "key BINARY, value BINARY, headers ARRAY<STRUCT<key: STRING, value: BINARY>>, "
     "kafka_topic STRING, kafka_partition INT, kafka_offset BIGINT, kafka_timestamp TIMESTAMP"

@@ -19,14 +19,14 @@ from pipelines.io.replays import Replays
 from pipelines.jobs.replay import publication
 from tests.batches import Crashed
 
-WRITES = ((Lake, "_commit_of"), (Replays, "save"))
 CHANGES_OF_PLACE = (
+    (Replays, "save"),
     (publication, "publish"),
     (delta_rs, "_commit"),
     (delta_rs, "take_over"),
     (Ledger, "append"),
 )
-STEPS = WRITES + CHANGES_OF_PLACE
+STEPS = ((Lake, "_commit_of"), *CHANGES_OF_PLACE)
 
 
 def crash() -> None:

@@ -4,7 +4,6 @@ A log of so many scans, a live job that has read it, a steady feed, somebody who
 command that corrects history, one after the other.
 """
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,8 +18,9 @@ from pipelines import commands
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import snapshot
+from tests.benchmarks import steady_feed
 from tests.benchmarks.contenders import Drain, pts
-from tests.benchmarks.driving import LIMIT_SECONDS, Command, RunFailed, end, parsed
+from tests.benchmarks.driving import LIMIT_SECONDS, RunFailed, end, parsed
 from tests.benchmarks.live_job import LiveJob, live_job
 from tests.benchmarks.seeded_log import append_seeded, broker
 
@@ -147,10 +147,7 @@ def _said(place: Drain, log: Path, *arguments: str) -> tuple[float, dict[str, An
 @contextmanager
 def feed(servers: str, packages: int) -> Iterator[None]:
     """The steady feed, until the end of the block."""
-    arguments = (servers, str(packages), str(RATE), str(int(LIMIT_SECONDS)))
-    process = Command((sys.executable, "-m", "tests.benchmarks.steady_feed", *arguments), {}).start(
-        Path("/dev/null"), stdout=DEVNULL
-    )
+    process = steady_feed.command(servers, packages, RATE, LIMIT_SECONDS).start(Path("/dev/null"), stdout=DEVNULL)
     try:
         yield
     finally:

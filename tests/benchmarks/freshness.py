@@ -4,7 +4,6 @@ For every scan of the second half of the feed: until its row is visible in gold.
 commit that the ledger names for its batch, and until a message about it arrives at a consumer of package-reports.
 """
 
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -15,10 +14,11 @@ import pyarrow as pa
 
 from pipelines.contracts.topics import PACKAGE_REPORTS, SHIP_EVENTS
 from pipelines.io.reader import LakeReader
+from tests.benchmarks import steady_feed
 from tests.benchmarks.arrivals import Arrivals
 from tests.benchmarks.contenders import Drain
 from tests.benchmarks.delays import COMMITS, scans_in, until_commit, until_message
-from tests.benchmarks.driving import Command, Driver, RunFailed, end, parsed
+from tests.benchmarks.driving import Driver, RunFailed, end, parsed
 from tests.benchmarks.flink import peer as flink
 from tests.benchmarks.live_job import (
     EARLY_BATCH,
@@ -101,9 +101,7 @@ def starts_of_ours(work: Path, logs: Path) -> dict[str, Any]:
 
 def _feed(servers: str, packages: int, rate: int, seconds: int, tree: Tree) -> dict[str, Any]:
     """Runs the feed to its end; tells what the job costs meanwhile, CPU over the second half."""
-    arguments = (servers, str(packages), str(rate), str(seconds))
-    command = Command((sys.executable, "-m", "tests.benchmarks.steady_feed", *arguments), {})
-    process = command.start(Path("/dev/null"), stdout=PIPE)
+    process = steady_feed.command(servers, packages, rate, seconds).start(Path("/dev/null"), stdout=PIPE)
     try:
         with tree.followed(every_seconds=1):
             time.sleep(seconds / 2)

@@ -15,10 +15,17 @@ from datetime import UTC, datetime
 from confluent_kafka import Producer
 
 from pipelines.simulation.world import CARRIERS, PLACES
+from tests.benchmarks.driving import Command
 
 END_STOP = 1_000
 STATUSES = ("IT",) * 90 + ("OD",) * 4 + ("DL",) * 4 + ("DF",) * 2
 SLICE_SECONDS = 0.005
+
+
+def command(servers: str, packages: int, rate: int, seconds: float) -> Command:
+    """The feed as a process."""
+    arguments = map(str, (servers, packages, rate, seconds))
+    return Command((sys.executable, "-m", "tests.benchmarks.steady_feed", *arguments), {})
 
 
 def producer(servers: str) -> Producer:

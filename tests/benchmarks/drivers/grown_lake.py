@@ -2,10 +2,10 @@
 
     .venv/bin/python -m tests.benchmarks.drivers.grown_lake <packages> <scans> <bootstrap servers> [<begin> [planted]]
 
-The settings of the product are its environment. The history is of the last 30 days, or of those that
-begin at a second since the epoch, in the order of time, in files of a
-million rows, as compaction leaves them. Its coordinates are on partitions that the topics do not have, so that the job
-goes on at the beginning of a log that is new; the ledger says so.
+The settings of the product are its environment. The history is of the last 30 days, or of those that begin at a second
+since the epoch, in the order of time, in files of a million rows, as compaction leaves them. Its coordinates are on
+partitions that the topics do not have, so that the job goes on at the beginning of a log that is new; the ledger says
+so.
 """
 
 import sys

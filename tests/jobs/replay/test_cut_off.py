@@ -37,7 +37,7 @@ def test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_w
     compare.run(ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), lake.settings)
     before = last_row(lake)
     monkeypatch.setattr(promote, "AT_ONCE", 1)
-    saboteur = Saboteur(monkeypatch, (Replays, "save"), *CHANGES_OF_PLACE)
+    saboteur = Saboteur(monkeypatch, *CHANGES_OF_PLACE)
     refused = 0
     for _ in saboteur.crashes(lambda: promote.run(ReplayPromote(replay_id="fix"), lake.settings), step=1):
         if not Replays(lake.settings.lake_root).load("fix").under_way:
