@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from pipelines import cli_history, commands
+from pipelines import cli_history, cli_operations, cli_stack, commands
 from pipelines.cli_common import AsJson, checked, console, current_settings
 from pipelines.errors import InvalidInput, PtsError
 
@@ -54,68 +54,7 @@ def settings(as_json: AsJson = False) -> None:
     return console().print(drawn, markup=False)
 
 
-@app.command()
-def up(
-    services: Annotated[list[str] | None, typer.Argument(help="broker, stream, simulate; none: all of them.")] = None,
-    detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
-) -> None:
-    """Start the stack and show its progress; Ctrl-C stops all of it.
-
-    A named service brings the ones that it needs: `pts up stream` starts the broker, too. In a stack that already runs,
-    the services that it lacks are started.
-    """
-    from pipelines.jobs import up as job
-
-    job.run(services or [], current_settings(), detach=detach, console=console())
-
-
-@app.command()
-def down() -> None:
-    """Stop the stack, wherever it was started, and wait until it is gone."""
-    from pipelines.jobs import stack
-
-    current = current_settings()
-    typer.echo("Stopped." if stack.stop(current, typer.echo) else f"Nothing is running in {current.home.resolve()}.")
-
-
-@app.command()
-def status(as_json: AsJson = False) -> None:
-    """Show the broker's address and each service's state, process and log."""
-    from pipelines.jobs import stack
-
-    current = current_settings()
-    found = stack.services(current).values()
-    places = {
-        "bootstrap_servers": current.bootstrap_servers,
-        "home": str(current.home.resolve()),
-        "lake": current.lake_root,
-    }
-    if as_json:
-        states = {
-            service.name: {
-                "state": service.state,
-                "pid": service.pid,
-                "exit_code": service.exit_code,
-                "log": str(service.log),
-            }
-            for service in found
-        }
-        return typer.echo(json.dumps(places | {"services": states}, indent=2))
-    for name, place in places.items():
-        typer.echo(f"{name}: {place}")
-    drawn = Table("service", "state", "process", "log")
-    for service in found:
-        code = f" ({service.exit_code})" if service.exit_code else ""
-        drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
-    return console().print(drawn, markup=False)
-
-
-@app.command()
-def broker() -> None:
-    """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
-    from pipelines.jobs import broker as job
-
-    job.run(commands.Broker(), current_settings())
+cli_stack.add_to(app)
 
 
 @app.command()
@@ -130,9 +69,15 @@ def topics() -> None:
 @app.command()
 def stream(
     drain: Annotated[bool, typer.Option("--drain", help="Process what is in the log now, then end.")] = False,
+    new_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--new-checkpoint", help="Go on from where the ledger ends, without the checkpoint: it is lost or torn."
+        ),
+    ] = False,
 ) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
-    command = checked(commands.Stream, drain=drain)
+    command = checked(commands.Stream, drain=drain, new_checkpoint=new_checkpoint)
     from pipelines.jobs import stream as job
 
     job.run(command, current_settings())
@@ -225,63 +170,8 @@ def report(
     return console().print(found.render())
 
 
-@app.command()
-def rebuild(
-    tables: Annotated[list[str], typer.Argument(help="For example gold.stop_activity.")],
-) -> None:
-    """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
-    command = checked(commands.Rebuild, tables=tuple(tables))
-    from pipelines.jobs import rebuild as job
-
-    job.run(command, current_settings())
-    typer.echo(f"Made anew: {', '.join(command.tables)}.")
-
-
-@app.command()
-def expire(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Let go what is older than its retention, counted from the newest scan. A live job waits meanwhile.
-
-    Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
-    runs this by itself.
-    """
-    command = checked(commands.Expire, dry_run=dry_run)
-    from pipelines.jobs import expire as job
-
-    found = job.run(command, current_settings())
-    if as_json:
-        return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
-    for each in found:
-        verb = "would let go" if dry_run else "let go"
-        typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
-    return None
-
-
-@app.command()
-def verify(as_json: AsJson = False) -> None:
-    """Check that every record read is in the tables once, and that all tables agree with silver and the ledger.
-
-    Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
-    """
-    command = checked(commands.Verify)
-    from pipelines.jobs import verify as job
-
-    found = job.run(command, current_settings())
-    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
-
-
 cli_history.add_to(app)
-
-
-@app.command()
-def demo() -> None:
-    """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
-    from pipelines.jobs import demo as job
-
-    job.run(current_settings(), console())
-
+cli_operations.add_to(app)
 
 INTERRUPTED = 130
 """The shell's exit code for Ctrl-C."""

@@ -33,12 +33,14 @@ class DemoView:
         quarantined: Records in quarantine by reason, the most frequent first.
         packages: The latest row of gold.remaining_stops by tracking number.
         remark: What there is to say about the services.
+        airflow: Where Airflow's pages are, and for whom; nothing where it does not run.
     """
 
     totals: Mapping[str, int] = field(default_factory=dict)
     quarantined: Mapping[str, int] = field(default_factory=dict)
     packages: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     remark: str | None = None
+    airflow: str | None = None
     _states: dict[str, str] = field(default_factory=dict)
     _batch: dict[str, Any] | None = None
     _courses: dict[int, list[int]] = field(default_factory=dict)
@@ -67,6 +69,8 @@ class DemoView:
     def render(self) -> Group:
         states = "  ".join(f"{name} {state.lower()}" for name, state in self._states.items())
         parts: list[RenderableType] = [Text(states, style="dim"), self._progress(), Text()]
+        if self.airflow:
+            parts.append(Text(f"Airflow     {self.airflow}"))
         if self.totals:
             parts += [Text(f"Packages    {_listed(self.totals)}"), Text(f"Quarantine  {self._quarantine()}"), Text()]
         if self.packages:
@@ -82,6 +86,7 @@ class DemoView:
             self._progress().plain,
             f"packages: {_listed(self.totals)}; in quarantine: {self._quarantine()}",
             *packages,
+            *([f"airflow: {self.airflow}"] if self.airflow else []),
             *([self.remark] if self.remark else []),
         ]
 

@@ -110,6 +110,121 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
     )
 
 
+class Health(BaseModel, frozen=True, extra="forbid"):
+    """Limits of `pts health`: beyond them somebody is to look."""
+
+    heartbeat_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Longest silence of the live job. It beats about once a second, also during a batch; below 10 a "
+        "start or a full disk queue alarms.",
+    )
+    lag_records: int = Field(
+        default=1_000_000, ge=0, description="Most records between the log's end and the job: about one full batch."
+    )
+    lag_seconds: float = Field(
+        default=300.0, gt=0, description="Longest time since the log's end was where the job stands now."
+    )
+    freshness_seconds: float = Field(
+        default=600.0,
+        gt=0,
+        description="How long a batch may be in the ledger before every table has it. Windows follow once a minute; "
+        "below 120 an ordinary turn alarms.",
+    )
+    file_count: int = Field(
+        default=2_000,
+        ge=1,
+        description="Most files of one table. Readers open each of them; `pts compact` makes few of many.",
+    )
+
+
+class Alerts(BaseModel, frozen=True, extra="forbid"):
+    """Where word goes that somebody is to look."""
+
+    to: str = Field(
+        default="log",
+        pattern=r"^(log|mailto:[^@\s]+@[^@\s]+|https?://\S+)$",
+        description="log: a line in $PTS_HOME/logs/alerts.log. mailto:someone@example.org: an e-mail. https://…: a "
+        "POST with a JSON object (subject, text, at).",
+    )
+    smtp: str = Field(
+        default="localhost:25",
+        pattern=r"^[^:\s]+:\d+$",
+        description="Server for e-mail, as host:port, on a trusted net.",
+    )
+    sender: str = Field(default="pts@localhost", description="From whom e-mail is.")
+    repeat_seconds: float = Field(
+        default=3_600.0,
+        ge=0,
+        description="An alert whose subject and text differ in numbers alone is not sent again for so long, or a fault "
+        "that lasts would fill the inbox. 0: always.",
+    )
+
+
+class Compact(BaseModel, frozen=True, extra="forbid"):
+    """What `pts compact` leaves."""
+
+    retention_hours: int = Field(
+        default=168,
+        ge=24,
+        le=168,
+        description="How long a file stays after the newest version stopped to need it, in hours: so far back tables "
+        "can be read as of a batch, and so long a reader may take. Below a day, a query that runs over night would "
+        "lose its files; above a week, Delta's checkpoints no longer tell when a file was replaced. What a replay, its "
+        "rollback or the newest complete batch needs stays for longer.",
+    )
+
+
+class Quality(BaseModel, frozen=True, extra="forbid"):
+    """What `pts check` warns of. What makes it fail are rules, so code."""
+
+    freshness_seconds: float = Field(
+        default=900.0,
+        gt=0,
+        description="Warn when the tables last took in records more than this before the check. Below some 120 s the "
+        "pace of the windows alone makes it warn. It warns, too, when producers are silent on purpose.",
+    )
+    negative_stops_share: float = Field(
+        default=0.02,
+        ge=0,
+        le=1,
+        description="Warn when more than this share of the known remaining stops is below 0: scans beyond the end of "
+        "their route.",
+    )
+    quarantined_share: float = Field(
+        default=0.05,
+        ge=0,
+        le=1,
+        description="Warn when more than this share of the records of the last hour of batches was quarantined. The "
+        "simulated feed has about 0.02.",
+    )
+    volume_factor: float = Field(
+        default=3.0,
+        gt=1,
+        description="Warn when the newest whole hour of event time has this many times more, or fewer, scans than the "
+        "same hour of the 7 days before it had on average. Near 1 every quiet Sunday makes it warn.",
+    )
+    kept_pages: int = Field(
+        default=50,
+        ge=1,
+        description="Pages of so many runs are kept under $PTS_HOME/quality, of some 5 MB each; older ones are "
+        "deleted. ops.quality keeps all results.",
+    )
+
+
+class Airflow(BaseModel, frozen=True, extra="forbid"):
+    """The embedded Airflow, which commands jobs and carries no data."""
+
+    port: int = Field(
+        default=8080, ge=1, le=65535, description="Port of Airflow's pages and API, on the loopback interface."
+    )
+    database: str = Field(
+        default="",
+        description="Where Airflow keeps its own state, as SQLAlchemy writes it: postgresql+psycopg2://user@host/name, "
+        "its password in ~/.pgpass. Empty: SQLite in $PTS_HOME/airflow, enough for one machine.",
+    )
+
+
 class Settings(BaseSettings):
     """All settings of a deployment.
 
@@ -131,6 +246,11 @@ class Settings(BaseSettings):
     spark: Spark = Spark()
     stream: Stream = Stream()
     replay: Replay = Replay()
+    health: Health = Health()
+    alerts: Alerts = Alerts()
+    compact: Compact = Compact()
+    quality: Quality = Quality()
+    airflow: Airflow = Airflow()
 
     @property
     def bootstrap_servers(self) -> str:
@@ -140,6 +260,11 @@ class Settings(BaseSettings):
     @property
     def has_embedded_broker(self) -> bool:
         return not self.kafka.bootstrap_servers
+
+    @property
+    def quality_pages(self) -> Path:
+        """Folder of the pages of `pts check`."""
+        return self.home.resolve() / "quality"
 
     @property
     def lake_root(self) -> str:

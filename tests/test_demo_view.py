@@ -68,3 +68,13 @@ def drawn(view: DemoView) -> str:
     console = Console(file=io.StringIO(), width=120, record=True)
     console.print(view.render())
     return console.export_text()
+
+
+def test_airflow_is_named_where_it_runs() -> None:
+    view = DemoView(airflow="http://127.0.0.1:8080, as admin")
+    out = io.StringIO()
+    Console(file=out, width=120).print(view.render())
+
+    assert "Airflow     http://127.0.0.1:8080, as admin" in out.getvalue()
+    assert "airflow: http://127.0.0.1:8080, as admin" in view.lines()
+    assert not any("airflow" in line for line in DemoView().lines())

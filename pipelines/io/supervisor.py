@@ -19,6 +19,7 @@ from supervisor.xmlrpc import SupervisorTransport
 import pipelines
 from pipelines import commands
 from pipelines.errors import StackError
+from pipelines.io.leash import end_remains
 from pipelines.io.log_tail import LogTail
 from pipelines.io.pid_lock import guarded, holder
 from pipelines.settings import Settings
@@ -29,8 +30,15 @@ SERVICES: dict[str, commands.Command] = {
     "broker": commands.Broker(),
     "stream": commands.Stream(),
     "simulate": commands.Simulate(resume=True),
+    "airflow-api-server": commands.Airflow(arguments=("api-server",)),
+    "airflow-dag-processor": commands.Airflow(arguments=("dag-processor",)),
+    # the API server reads the logs of tasks from the same folder; nobody else is to ask for them over a port
+    "airflow-scheduler": commands.Airflow(arguments=("scheduler", "--skip-serve-logs")),
 }
 """In the order of their start."""
+
+GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow-"))}
+"""Services that are started together, by the name that stands for them."""
 
 LONGEST_SOCKET_PATH = 90
 """The kernel takes 107 bytes (103 on macOS), and supervisord first binds a name that is a pid longer."""
@@ -86,7 +94,14 @@ class Supervisor:
             return self._held("STOPPING" if self.pid else "ORPHANED")
 
     def start(self, service: str) -> None:
-        """Starts a service and returns at once. Raises `StackError` when its command cannot be run."""
+        """Starts a service and returns at once. Raises `StackError` when its command cannot be run.
+
+        Workers of a scheduler that was killed would live on: they are ended first.
+        """
+        try:
+            end_remains(self._run / f"{service}.pid")
+        except TimeoutError as error:
+            raise StackError(f"{service} could not be started: {error}") from error
         try:
             self._call("startProcess", service, False)
         except xmlrpc.client.Fault as fault:
@@ -171,7 +186,7 @@ class Supervisor:
         """What the configuration file asks for, and the settings: the services read no other PTS_ variable."""
         pts = [sys.executable, "-P", "-m", "pipelines.cli"]
         services = {
-            f"STACK_{name.upper()}": join(guarded(self._run / f"{name}.pid", [*pts, *command.argv()]))
+            f"STACK_{name.upper().replace('-', '_')}": join(guarded(self._run / f"{name}.pid", [*pts, *command.argv()]))
             for name, command in SERVICES.items()
         }
         places = {"STACK_HOME": str(self._home), "STACK_SOCKET": self._new_socket(), "PYTHONUNBUFFERED": "1"}

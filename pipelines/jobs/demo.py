@@ -11,7 +11,8 @@ from rich.live import Live
 from pipelines import commands
 from pipelines.demo_view import DemoView
 from pipelines.errors import PtsError
-from pipelines.jobs import sql, stack
+from pipelines.io import airflow as airflow_io
+from pipelines.jobs import airflow, sql, stack
 from pipelines.jobs.watch import LogLine, StateChange, Watch
 from pipelines.settings import Settings
 
@@ -29,7 +30,7 @@ TOTALS = """
 
 
 def run(settings: Settings, console: Console) -> None:
-    """Starts broker, topics, job and feed, and shows them until Ctrl-C; then stops all of it. The lake stays.
+    """Starts broker, topics, job, feed and Airflow, and shows them until Ctrl-C; then stops all of it. The lake stays.
 
     Not on a terminal, it prints a few plain lines every few seconds. Raises `StackError` as `pts up` does.
     """
@@ -40,7 +41,7 @@ def run(settings: Settings, console: Console) -> None:
     most = min(settings.stream.max_records_per_batch, MOST_RECORDS_PER_BATCH)
     stream = settings.stream.model_copy(update={"max_records_per_batch": most})
     settings = settings.model_copy(update={"stream": stream})
-    view = DemoView()
+    view = DemoView(airflow=f"{airflow_io.url(settings)}, as {airflow.ADMIN}")
     with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
         rounds = _rounds(watch, view, settings)
         if console.is_terminal:

@@ -1,43 +1,54 @@
-"""The embedded stack: broker, job and simulated feed under one supervisor, all of it in `$PTS_HOME`."""
+"""The embedded stack: broker, job, simulated feed and Airflow under one supervisor, all of it in `$PTS_HOME`."""
 
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 
 from pipelines import commands
 from pipelines.errors import InvalidInput, StackError
+from pipelines.io import airflow as airflow_io
 from pipelines.io import kafka_admin
 from pipelines.io.log_tail import LogTail
-from pipelines.io.supervisor import SERVICES, Service, Supervisor
-from pipelines.jobs import broker, topics
+from pipelines.io.supervisor import GROUPS, SERVICES, Service, Supervisor
+from pipelines.jobs import airflow, broker, topics
 from pipelines.jobs.interrupts import signals_interrupt, undisturbed
 from pipelines.jobs.watch import Watch, ended_by_itself
 from pipelines.settings import Settings
 
 BROKER_READY_SECONDS = 60.0
-STOP_SECONDS = 90.0
+AIRFLOW_READY_SECONDS = 180.0
+"""Some 30 s by itself; more on two cores on which Spark starts, too."""
+STOP_SECONDS = 130.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
-STOP_ORDER = ("stream", "simulate", "broker")
+STOP_ORDER = ("airflow-scheduler", "stream", "simulate", "airflow-dag-processor", "airflow-api-server", "broker")
 """The priorities in supervisord.conf say the same."""
+
+GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
 
 Say = Callable[[str], None]
 
 
 def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
     """The named services (none: all) and those that they need, in the order of their start. Raises `InvalidInput`."""
-    if unknown := sorted(set(named) - set(SERVICES)):
-        raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(SERVICES)}.")
+    known = [name for name in SERVICES if name not in GROUPED] + list(GROUPS)
+    if unknown := sorted(set(named) - set(known)):
+        raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(known)}.")
     if "broker" in named and not settings.has_embedded_broker:
         raise InvalidInput(
             f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
             "Unset it for the embedded one."
         )
-    chosen = set(named or SERVICES)
+    chosen = _asked_for(named)
     wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - {"broker"}
     return tuple(name for name in SERVICES if name in wanted)
+
+
+def _asked_for(named: Sequence[str]) -> set[str]:
+    return {service for name in named for service in GROUPS.get(name, (name,))} or set(SERVICES)
 
 
 def services(settings: Settings) -> dict[str, Service]:
@@ -122,7 +133,7 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
     ]:
         raise StackError(f"A supervisor that died left {', '.join(orphans)} running. `pts down` stops that.")
     missing = tuple(name for name in wanted if not found[name].is_alive)
-    if not missing or not set(missing) & set(named or wanted):
+    if not _asked_for(named) & set(missing):
         already = " and ".join(named or wanted)
         runs = "run" if " and " in already else "runs"
         raise StackError(f"{already} already {runs} in {settings.home.resolve()}. `pts down` stops the stack.")
@@ -132,6 +143,8 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
 def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
     if "broker" in missing:
         broker.check(settings)
+    if "airflow-api-server" in missing:
+        airflow.check(settings)
     if supervisor.pid is None:
         supervisor.launch()
     if "broker" in missing:
@@ -139,12 +152,37 @@ def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, s
         tail = LogTail(supervisor.log("broker"))
         supervisor.start("broker")
         _await_broker(supervisor, tail, settings)
-    others = [name for name in missing if name != "broker"]
-    if others:
+    jobs = [name for name in missing if name != "broker" and name not in GROUPED]
+    if jobs:
         topics.run(commands.Topics(), settings)
-    for name in others:
+    for name in jobs:
         say(f"Starting {name}; its log is {supervisor.log(name)}")
         supervisor.start(name)
+    if parts := [name for name in missing if name in GROUPS["airflow"]]:
+        _start_airflow(parts, supervisor, settings, say)
+
+
+def _start_airflow(parts: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
+    say(f"Starting Airflow at {airflow_io.url(settings)} …")
+    if password := airflow.prepare(settings):
+        say(
+            f"Airflow's first user is {airflow.ADMIN} with the password {password}, shown only now. "
+            f"`pts airflow users reset-password --username {airflow.ADMIN}` sets another one."
+        )
+    tails = {name: LogTail(supervisor.log(name)) for name in parts}
+    for name in parts:
+        supervisor.start(name)
+    deadline = time.monotonic() + AIRFLOW_READY_SECONDS
+    while not airflow_io.is_healthy(settings):
+        found = supervisor.services()
+        for name in parts:
+            if not found[name].is_alive:
+                raise ended_by_itself(found[name], tails[name])
+        if time.monotonic() > deadline:
+            raise StackError(
+                f"Airflow is not well after {AIRFLOW_READY_SECONDS:.0f} s. Its logs are {supervisor.log('airflow-*')}."
+            )
+        time.sleep(0.5)
 
 
 def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:

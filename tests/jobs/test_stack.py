@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from configparser import ConfigParser
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,10 +15,11 @@ from pipelines import settings_variables
 from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
 from pipelines.io.log_tail import LogTail
 from pipelines.io.pid_lock import guarded, holder
-from pipelines.io.supervisor import Supervisor
+from pipelines.io.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.jobs import broker, stack
-from pipelines.settings import Broker, Kafka, Settings
+from pipelines.settings import Airflow, Broker, Kafka, Settings
 
+AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
 EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092")
 
 
@@ -39,10 +41,12 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize(
     ("named", "kafka", "wanted"),
     [
-        ((), Kafka(), ("broker", "stream", "simulate")),
+        ((), Kafka(), ("broker", "stream", "simulate", *AIRFLOW)),
+        (("airflow",), Kafka(), ("broker", *AIRFLOW)),
+        (("airflow",), EXTERNAL, AIRFLOW),
         (("simulate",), Kafka(), ("broker", "simulate")),
         (("broker",), Kafka(), ("broker",)),
-        ((), EXTERNAL, ("stream", "simulate")),
+        ((), EXTERNAL, ("stream", "simulate", *AIRFLOW)),
         (("stream",), EXTERNAL, ("stream",)),
     ],
 )
@@ -66,6 +70,26 @@ def test_taken_port_is_named_with_its_setting_before_java_starts(taken_port: int
     with pytest.raises(BrokerUnavailable, match=f"Port {taken_port} .* PTS_BROKER__PORT"):
         stack.start(["broker"], settings, print)
     assert not stack.is_running(settings)
+
+
+def test_taken_port_of_airflow_is_named_with_its_setting(taken_port: int, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, kafka=EXTERNAL, airflow=Airflow(port=taken_port))
+
+    with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_AIRFLOW__PORT"):
+        stack.start(["airflow"], settings, print)
+    assert not stack.is_running(settings)
+
+
+def test_services_are_stopped_in_the_order_of_their_priorities() -> None:
+    configuration = ConfigParser(interpolation=None)
+    configuration.read(CONFIGURATION)
+    programs = {name.removeprefix("program:"): configuration[name] for name in configuration if ":" in name}
+    priorities = {name: program.getint("priority") for name, program in programs.items() if "priority" in program}
+    waits = [program.getint("stopwaitsecs") for program in programs.values() if "stopwaitsecs" in program]
+
+    assert tuple(sorted(priorities, key=lambda name: -priorities[name])) == stack.STOP_ORDER
+    assert set(stack.STOP_ORDER) == set(SERVICES)
+    assert sum(waits) < stack.STOP_SECONDS
 
 
 def test_home_that_cannot_be_written_is_a_sentence(free_ports: tuple[int, int], tmp_path: Path) -> None:

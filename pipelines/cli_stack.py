@@ -1,0 +1,100 @@
+"""`pts up`, `down`, `status`, `broker`, `airflow` and `demo`: the commands of the embedded stack."""
+
+import json
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from pipelines import commands
+from pipelines.cli_common import AsJson, checked, console, current_settings
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (up, down, status, broker, demo):
+        app.command()(command)
+    # What follows is Airflow's own: its options, and its --help.
+    as_it_is = {"allow_interspersed_args": False, "ignore_unknown_options": True, "help_option_names": []}
+    app.command(context_settings=as_it_is)(airflow)
+
+
+def up(
+    services: Annotated[
+        list[str] | None, typer.Argument(help="broker, stream, simulate, airflow; none: all of them.")
+    ] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
+) -> None:
+    """Start the stack and show its progress; Ctrl-C stops all of it.
+
+    A named service brings the ones that it needs: `pts up stream` starts the broker, too. In a stack that already runs,
+    the services that it lacks are started.
+    """
+    from pipelines.jobs import up as job
+
+    job.run(services or [], current_settings(), detach=detach, console=console())
+
+
+def down() -> None:
+    """Stop the stack, wherever it was started, and wait until it is gone."""
+    from pipelines.jobs import stack
+
+    current = current_settings()
+    typer.echo("Stopped." if stack.stop(current, typer.echo) else f"Nothing is running in {current.home.resolve()}.")
+
+
+def status(as_json: AsJson = False) -> None:
+    """Show the addresses of the broker and of Airflow, and each service's state, process and log."""
+    from pipelines.io import airflow as airflow_io
+    from pipelines.jobs import stack
+
+    current = current_settings()
+    found = stack.services(current).values()
+    places = {
+        "bootstrap_servers": current.bootstrap_servers,
+        "home": str(current.home.resolve()),
+        "lake": current.lake_root,
+        "airflow": airflow_io.url(current),
+    }
+    if as_json:
+        states = {
+            service.name: {
+                "state": service.state,
+                "pid": service.pid,
+                "exit_code": service.exit_code,
+                "log": str(service.log),
+            }
+            for service in found
+        }
+        return typer.echo(json.dumps(places | {"services": states}, indent=2))
+    for name, place in places.items():
+        typer.echo(f"{name}: {place}")
+    drawn = Table("service", "state", "process", "log")
+    for service in found:
+        code = f" ({service.exit_code})" if service.exit_code else ""
+        drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
+    return console().print(drawn, markup=False)
+
+
+def broker() -> None:
+    """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
+    from pipelines.jobs import broker as job
+
+    job.run(commands.Broker(), current_settings())
+
+
+def demo() -> None:
+    """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
+    from pipelines.jobs import demo as job
+
+    job.run(current_settings(), console())
+
+
+def airflow(
+    arguments: Annotated[list[str], typer.Argument(help="For example: backfill create --help")],
+) -> None:
+    """Run a command of Airflow's own in the embedded Airflow, for example `pts airflow dags list`."""
+    command = checked(commands.Airflow, arguments=tuple(arguments))
+    from pipelines.jobs import airflow as job
+
+    job.run(command, current_settings())

@@ -1,0 +1,87 @@
+"""The embedded Airflow: made ready, started, and its own command line."""
+
+import os
+import secrets
+import socket
+import subprocess
+from importlib.metadata import version
+from typing import NoReturn
+
+from pipelines import commands
+from pipelines.errors import StackError
+from pipelines.io import airflow
+from pipelines.io.log_tail import LogTail
+from pipelines.settings import Settings
+
+ADMIN = "admin"
+
+
+def run(command: commands.Airflow, settings: Settings) -> NoReturn:
+    """Becomes Airflow: this process is replaced, so signals reach it. Raises `StackError` without a folder to write."""
+    environment = _environment(settings)
+    os.execve(airflow.COMMAND[0], [*airflow.COMMAND, *command.arguments], environment)
+
+
+def check(settings: Settings) -> None:
+    """Raises `StackError` when its port is taken, found out before anything is started."""
+    with socket.socket() as listener:
+        listener.setsockopt(
+            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
+        )  # a former one's last connections are no obstacle
+        try:
+            listener.bind(("127.0.0.1", settings.airflow.port))
+        except OSError as error:
+            raise StackError(
+                f"Port {settings.airflow.port} cannot be used: {error.strerror}. Set PTS_AIRFLOW__PORT to a free port."
+            ) from error
+
+
+def prepare(settings: Settings) -> str | None:
+    """Brings its database to this version and makes the first user. Returns that one's password, only when it was made.
+
+    Done once for each version and database. Raises `StackError` when the database cannot be reached.
+    """
+    environment = _environment(settings)
+    done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {airflow.database(settings)}"
+    is_gone = not settings.airflow.database and not (airflow.home(settings) / "airflow.db").exists()
+    if not is_gone and done.exists() and done.read_text() == state:
+        return None
+    _run(["db", "migrate"], "", environment, settings)
+    password = secrets.token_urlsafe(12)
+    person = ["--username", ADMIN, "--role", "Admin", "--firstname", "SuperFastPTS", "--lastname", ADMIN]
+    arguments = ["users", "create", *person, "--email", f"{ADMIN}@localhost.invalid"]
+    said = _run(arguments, f"{password}\n{password}\n", environment, settings)
+    with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(state)
+    return password if f'User "{ADMIN}" created' in said else None
+
+
+def _run(arguments: list[str], answers: str, environment: dict[str, str], settings: Settings) -> str:
+    """What a command of Airflow says. It gets its answers on standard input: arguments can be read by everybody."""
+    log = settings.home.resolve() / "logs" / "airflow-setup.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    tail, before = LogTail(log), log.stat().st_size if log.exists() else 0
+    with log.open("ab") as out:
+        done = subprocess.run(
+            [*airflow.COMMAND, *arguments],
+            env=environment,
+            input=answers.encode(),
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,  # or it would ask for the password on the terminal
+            check=False,
+        )
+    if done.returncode:
+        raise StackError(
+            f"Airflow could not be made ready (`airflow {' '.join(arguments[:2])}`): {tail.last_error()} (log: {log})"
+        )
+    return log.read_bytes()[before:].decode("utf-8", "replace")
+
+
+def _environment(settings: Settings) -> dict[str, str]:
+    try:
+        return airflow.environment(settings, os.environ)
+    except OSError as error:
+        raise StackError(
+            f"PTS_HOME {settings.home.resolve()} cannot be written: {error.strerror}. Set PTS_HOME to another folder."
+        ) from error
