@@ -11,7 +11,6 @@ def archive_of(topic: Topic) -> Table:
         doc=f"Every record of topic {topic.name} as it stood on the log, good or bad.",
         grain="one row per Kafka record",
         key=RECORD_KEY,
-        z_order_by=("kafka_partition", "kafka_offset"),
         statistics=RECORD_STATISTICS,
         is_append_only=True,
         columns=(

@@ -6,7 +6,7 @@ python -m pipelines.tables.docs > docs/tables.md
 import sys
 from collections.abc import Iterator
 
-from pipelines.tables import TABLES, Column, Table
+from pipelines.tables import NOT_IN_THE_LEDGER, TABLES, Column, Table
 
 INTRODUCTION = """\
 # Tables
@@ -18,16 +18,19 @@ Each table is a Delta table at `$PTS_LAKE/<schema>/<table>`. Times are UTC, to t
 A row that breaks a constraint stops the job: bad input is in the quarantine before a constraint could see it."""
 
 
+DOCUMENTED = (*TABLES, *NOT_IN_THE_LEDGER)
+
+
 def tables_page() -> str:
     """The whole page in Markdown, ending with a line break; tables in the order in which a batch writes them."""
-    parts = [INTRODUCTION, "\n".join(_index()), *("\n".join(_section(table)) for table in TABLES)]
+    parts = [INTRODUCTION, "\n".join(_index()), *("\n".join(_section(table)) for table in DOCUMENTED)]
     return "\n\n".join(parts) + "\n"
 
 
 def _index() -> Iterator[str]:
     yield "| table | grain |"
     yield "|---|---|"
-    for table in TABLES:
+    for table in DOCUMENTED:
         yield f"| [`{table.name}`](#{_anchor(table)}) | {_cell(table.grain)} |"
 
 

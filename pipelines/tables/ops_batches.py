@@ -17,7 +17,12 @@ OPS_BATCHES = Table(
         Column(
             "checkpoint_id", "STRING", "Identity of the streaming checkpoint that planned the batch.", is_required=True
         ),
-        Column("checkpoint_batch_id", "BIGINT", "Number of the batch within that checkpoint.", is_required=True),
+        Column(
+            "checkpoint_batch_id",
+            "BIGINT",
+            "Number of the batch within that checkpoint; -1 where `pts stream --new-checkpoint` began one.",
+            is_required=True,
+        ),
         Column("started_at", "TIMESTAMP", "When the batch began.", is_required=True),
         Column("committed_at", "TIMESTAMP", "When its last table was written.", is_required=True),
         Column(

@@ -51,7 +51,8 @@ class Table:
         columns: In order.
         key: Columns that identify a row.
         measures: Columns that add up: the rows of two parts of the log, added by key, are the rows of both.
-        z_order_by: Columns along which compaction orders the rows (Z-order), so that a reader's filter skips files.
+        z_order_by: Columns along which compaction orders the rows (Z-order), so that a merge and a reader's filter skip
+            files. An append-only table has none: neighbouring files are joined, and rows of one time stay together.
         statistics: Columns with minima and maxima in the Delta log: those that somebody filters by. Each costs on
             every write.
         constraints: Row-level truths by name, enforced on every write; a condition that is null counts as broken. A
@@ -76,6 +77,11 @@ class Table:
     follows_log: bool = True
     expiry: Expiry | None = None
     owner: str = "tracking"
+
+    @property
+    def folder(self) -> str:
+        """Where it lies, below the root of its lake."""
+        return self.name.replace(".", "/")
 
     @property
     def column_names(self) -> list[str]:

@@ -8,7 +8,6 @@ SILVER_QUARANTINE = Table(
     doc="Records that broke a rule, byte for byte, with the first rule that they broke.",
     grain="one row per rejected record",
     key=RECORD_KEY,
-    z_order_by=("kafka_timestamp", "reason"),
     statistics=("reason", "kafka_topic", *RECORD_STATISTICS),
     constraints={"reason_is_known": f"reason IN ({', '.join(repr(reason.value) for reason in Reason)})"},
     is_append_only=True,

@@ -7,7 +7,6 @@ SILVER_SHIP_EVENTS = Table(
     doc="Accepted scans, each once: of records that tell the same scan, the one with the lowest offset.",
     grain="one row per distinct accepted scan",
     key=("tracking_number", "occurred_at", "event_code", "status_code", "current_stop_id"),
-    z_order_by=("occurred_at", "tracking_number"),
     statistics=("tracking_number", "occurred_at", *RECORD_STATISTICS),
     constraints={
         "tracking_number_is_positive": "tracking_number > 0",

@@ -8,7 +8,6 @@ SILVER_SHIP_ROUTES = Table(
     "kafka_offset).",
     grain="one row per route version",
     key=RECORD_KEY,
-    z_order_by=("tracking_number",),
     statistics=("tracking_number", *RECORD_STATISTICS),
     constraints={
         "tracking_number_is_positive": "tracking_number > 0",

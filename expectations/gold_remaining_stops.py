@@ -1,0 +1,53 @@
+"""Expectations of the reports."""
+
+from expectations.truth import Truth, made_anew
+from pipelines.tables import GOLD_REMAINING_STOPS
+
+PACKAGES_AND_REPORTS = """
+    WITH package AS (
+        SELECT tracking_number, max(occurred_at) AS latest FROM (
+            SELECT tracking_number, occurred_at FROM silver.ship_events UNION ALL
+            SELECT tracking_number, NULL FROM silver.ship_routes
+        ) GROUP BY tracking_number
+    ),
+    report AS (
+        SELECT tracking_number, occurred_at FROM gold.remaining_stops UNION ALL
+        SELECT tracking_number, occurred_at FROM ops.expired_reports
+        LEFT ANTI JOIN gold.remaining_stops USING (tracking_number)
+    )
+"""
+
+TRUTHS = (
+    Truth(
+        name="packages_have_a_report",
+        meaning="Each package of silver has a report, here or in ops.expired_reports, and there is no other: number of "
+        "packages on one side only.",
+        sql=f"""
+            {PACKAGES_AND_REPORTS}
+            SELECT count(*) FROM package FULL JOIN report USING (tracking_number)
+            WHERE package.tracking_number IS NULL OR report.tracking_number IS NULL
+        """,
+        catches="packages that nobody can find, and reports of packages that nobody scanned.",
+        remedy=made_anew(GOLD_REMAINING_STOPS),
+    ),
+    Truth(
+        name="reports_are_of_the_latest_scan",
+        meaning="A report shows the moment of the package's latest scan in silver: number of those that do not.",
+        sql=f"""
+            {PACKAGES_AND_REPORTS}
+            SELECT count(*) FROM package JOIN report USING (tracking_number)
+            WHERE latest IS DISTINCT FROM report.occurred_at
+        """,
+        catches="people who are told an old place, because a scan went past the report.",
+        remedy=made_anew(GOLD_REMAINING_STOPS),
+    ),
+    Truth(
+        name="negative_stops_share",
+        meaning="Share of the known remaining stops that is below 0.",
+        sql="SELECT avg(CAST(number_of_remaining_stops < 0 AS INT)) FROM gold.remaining_stops",
+        catches="packages that go beyond the end of their route: routes that come late, or are planned wrongly.",
+        remedy="look at a few with `pts report`, and tell who plans the routes; a new route mends the report.",
+        severity="warning",
+        within=lambda quality: (0, quality.negative_stops_share),
+    ),
+)

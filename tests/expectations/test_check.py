@@ -1,0 +1,191 @@
+"""`pts check` on a small lake: all expectations of a sound one are met, and each of them can fail by itself."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from expectations import check as job
+from expectations.pages import keep_newest
+from expectations.result import Checked, insist
+from expectations.suites import SUITES
+from expectations.truth import Suite, Truth
+from expectations.validation import Measured, validated
+from pipelines import cli
+from pipelines.commands import Check
+from pipelines.contracts.epoch import EPOCH
+from pipelines.errors import ExpectationFailed, NotFound
+from pipelines.io.lake import Lake
+from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import snapshot
+from pipelines.session import planned_for
+from pipelines.settings import Settings
+from pipelines.tables import EXPECTED, OPS_BATCHES
+from tests.expectations.defects import CHECKED_AT, DEFECTS, QUALITY, Defect, sound_lake
+from tests.healthy_lake import COMPLETE_BATCH, HealthyLake
+
+NOW = EPOCH + timedelta(microseconds=CHECKED_AT)
+LEDGER_SUITE = next(suite for suite in SUITES if suite.table == OPS_BATCHES)
+
+
+def checked(
+    spark: SparkSession, lake: HealthyLake, home: Path, suites: tuple[Suite, ...] = SUITES, now: datetime = NOW
+) -> Checked:
+    settings = Settings(home=home, quality=QUALITY)
+    if not (home / "lake").exists():
+        lake.write(home / "lake")
+    return job.check(spark, settings, snapshot(settings.lake_root), suites, now)
+
+
+def measured(spark: SparkSession, lake: HealthyLake, home: Path) -> list[Measured]:
+    lake.write(home)
+    at = snapshot(str(home))
+    with planned_for(spark, 0):
+        return job.measure(Lake(spark, str(home)), SUITES, at, NOW)
+
+
+def not_met(found: Checked) -> list[tuple[str, str]]:
+    return [(each.table_name, each.expectation) for each in found.results if each.outcome != "met"]
+
+
+def only(truth: Truth) -> tuple[Suite, ...]:
+    return (Suite(OPS_BATCHES, (truth,)),)
+
+
+def test_every_expectation_of_a_sound_lake_is_met_and_noted_in_ops_quality(spark: SparkSession, tmp_path: Path) -> None:
+    found = checked(spark, sound_lake(), tmp_path)
+
+    assert not_met(found) == []
+    insist(found)
+    rows = LakeReader(str(tmp_path / "lake")).query("FROM ops.quality").to_pylist()
+    assert {(row["table_name"], row["expectation"]) for row in rows} == {
+        (suite.table.name, truth.name) for suite in SUITES for truth in suite.truths
+    }
+    assert {(row["batch_id"], row["checked_at"], row["outcome"], row["page"]) for row in rows} == {
+        (3, NOW, "met", found.page)
+    }
+
+
+@pytest.fixture(scope="module")
+def sound(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Measured]:
+    """What is measured of the sound lake."""
+    return measured(spark, sound_lake(), tmp_path_factory.mktemp("sound"))
+
+
+@pytest.mark.parametrize("defect", DEFECTS, ids=str)
+def test_planted_defect_is_found_by_its_expectation_and_no_other(
+    defect: Defect, spark: SparkSession, sound: list[Measured], tmp_path: Path
+) -> None:
+    lake = sound_lake()
+    defect.plant(lake)
+    # The numbers that are those of the sound lake were judged above.
+    others = [now for now, then in zip(measured(spark, lake, tmp_path), sound, strict=True) if now.facts != then.facts]
+    found = validated(spark, others, QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
+    assert [name for name, outcome in found.items() if outcome != "met"] == [(defect.table, defect.expectation)]
+
+
+def test_every_expectation_has_a_defect_that_it_finds() -> None:
+    assert sorted((defect.table, defect.expectation) for defect in DEFECTS) == sorted(
+        (suite.table.name, truth.name) for suite in SUITES for truth in suite.truths
+    )
+
+
+def test_every_table_but_the_archives_has_a_suite() -> None:
+    assert [suite.table for suite in SUITES] == list(EXPECTED)
+
+
+def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_not_fail(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    lake = sound_lake()
+    for defect in DEFECTS:
+        if defect.expectation in ("records_came_lately", "ranges_meet"):
+            defect.plant(lake)
+    found = checked(spark, lake, tmp_path, (LEDGER_SUITE,))
+
+    assert found.outcome == "failed"
+    with pytest.raises(ExpectationFailed) as failure:
+        insist(found)
+    assert "ops.batches ranges_meet is 1, expected 0 to 0: nothing that rests on the ledger" in str(failure.value)
+    assert "records_came_lately" not in str(failure.value)
+    assert str(failure.value).endswith(f"Page: {found.page}")
+    assert found.as_json()["counts"] == {"met": 3, "failed": 2, "error": 0, "unknown": 0}
+    assert [each["expectation"] for each in found.as_json()["warnings"]] == ["records_came_lately"]
+
+    only_warned = replace(found, results=tuple(each for each in found.results if not each.fails))
+    assert only_warned.outcome == "warned"
+    insist(only_warned)
+
+
+@pytest.mark.parametrize("severity", ["critical", "warning"])
+def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(
+    severity: str, spark: SparkSession, tmp_path: Path
+) -> None:
+    text = replace(LEDGER_SUITE.truths[1], sql="SELECT array(0)", severity=severity)
+    found = checked(spark, sound_lake(), tmp_path, only(text))
+    assert [each.outcome for each in found.results] == ["error"]
+    with pytest.raises(ExpectationFailed, match="could not be evaluated"):
+        insist(found)
+
+
+def test_nothing_to_judge_by_is_unknown_for_a_warning_and_a_failure_for_what_is_critical(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    nothing = replace(LEDGER_SUITE.truths[1], sql="SELECT CAST(NULL AS BIGINT)")
+    assert checked(spark, sound_lake(), tmp_path, only(nothing)).outcome == "failed"
+    warning = replace(nothing, severity="warning")
+    later = checked(spark, sound_lake(), tmp_path, only(warning), NOW + timedelta(seconds=1))
+    assert [each.outcome for each in later.results] == ["unknown"]
+    assert later.outcome == "met"
+
+
+def test_pages_show_verdict_and_note_and_those_of_old_runs_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    found = checked(spark, sound_lake(), tmp_path, (LEDGER_SUITE,))
+    page = Path(found.page)
+    assert page.is_file()
+    (of_table,) = page.parent.glob("validations/ops/batches/batch-3/*/*.html")
+    assert LEDGER_SUITE.truths[1].catches in of_table.read_text()
+
+    newer = page.parent.with_name("20270101T000000000000Z-batch-4")
+    foreign = page.parent.with_name("mine")
+    for folder in (newer, foreign):
+        folder.mkdir()
+    keep_newest(page.parent.parent, 1)
+    assert (page.exists(), newer.exists(), foreign.exists()) == (False, True, True)
+
+
+def test_command_judges_the_tables_asked_for_and_ends_with_a_json_line(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
+        yield spark
+
+    monkeypatch.setattr(job, "spark_job", shared_session)
+    monkeypatch.setenv("PTS_HOME", str(tmp_path))
+    sound_lake().write(tmp_path / "lake")
+
+    result = CliRunner().invoke(cli.app, ["check", "--table", "ops.batches", "--at-batch", "3", "--json"])
+    assert result.exception is None, result.output
+    line = json.loads(result.stdout)
+    assert (line["outcome"], line["batch_id"], line["failures"]) == ("met", 3, [])
+    assert line["counts"]["met"] == len(LEDGER_SUITE.truths) - 1, "what speaks of now is left out"
+    assert Path(line["page"]).is_file()
+
+    result = CliRunner().invoke(cli.app, ["check", "--table", "ops.batches"])
+    assert result.exception is None, result.output
+    assert "Warning: ops.batches records_came_lately is" in result.stdout
+    assert "At batch 3: warned." in result.stdout
+
+
+def test_version_whose_files_are_gone_is_refused_before_the_engine_starts(tmp_path: Path) -> None:
+    sound_lake().write(tmp_path / "lake")
+    next((tmp_path / "lake" / "gold" / "stop_activity").glob("*.parquet")).unlink()
+    with pytest.raises(NotFound, match=r"gold\.stop_activity at version 0 .* can no longer be read"):
+        job.run(Check(), Settings(home=tmp_path))
