@@ -40,30 +40,57 @@ def holder(pid_file: Path) -> int | None:
         os.close(handle)
 
 
-def lock(pid_file: Path, note: str = "", mode: int = 0o666) -> int:
+def lock(pid_file: Path, note: str = "", mode: int = 0o666, patience_seconds: float = PATIENCE_SECONDS) -> int:
     """Makes this process the holder until the handle that is returned is closed, also that of a child.
 
     Args:
         pid_file: Gets the pid.
         note: What follows it.
         mode: Permissions of a new file, but for those that the umask takes.
+        patience_seconds: For how long it tries.
 
     Raises `BlockingIOError` when another process is the holder.
     """
-    handle = os.open(pid_file, os.O_RDWR | os.O_CREAT, mode)
-    deadline = time.monotonic() + PATIENCE_SECONDS
+    deadline = time.monotonic() + patience_seconds
     while True:
+        handle = os.open(pid_file, os.O_RDWR | os.O_CREAT, mode)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
+            if _is_at(handle, pid_file):
+                break
+            os.close(handle)  # it was removed since it was opened
         except BlockingIOError:
+            os.close(handle)
             if time.monotonic() > deadline:
-                os.close(handle)
                 raise
             time.sleep(0.02)
     os.ftruncate(handle, 0)
     os.write(handle, f"{os.getpid()} {note}".strip().encode())
     return handle
+
+
+def remove(pid_file: Path) -> None:
+    """Takes the file away, if there is one, and nobody holds it. Who is about to hold it makes a new one."""
+    try:
+        handle = os.open(pid_file, os.O_RDWR)
+    except FileNotFoundError:
+        return
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _is_at(handle, pid_file):  # and stays there: to remove it takes this lock
+            pid_file.unlink()
+    except BlockingIOError:
+        return
+    finally:
+        os.close(handle)
+
+
+def _is_at(handle: int, pid_file: Path) -> bool:
+    """Whether an open file is still the one at the path."""
+    try:
+        return os.path.samestat(os.fstat(handle), pid_file.stat())
+    except FileNotFoundError:
+        return False
 
 
 if __name__ == "__main__":

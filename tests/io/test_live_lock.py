@@ -1,12 +1,38 @@
 """One live job per lake, for as long as it runs."""
 
+import fcntl
 import os
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
-from pipelines.io.live_lock import borrowed, live_lock
+from pipelines.io import live_lock as module
+from pipelines.io.live_lock import LiveLock, Request, borrowed, files_held, live_lock
+from pipelines.io.replays import Replays
+
+
+@pytest.fixture
+def pool() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as made:
+        yield made
+
+
+def answer_to(root: str, errand: str) -> str | None:
+    with borrowed(root, errand) as answer:
+        return answer
+
+
+def next_request(lock: LiveLock, asking: Future[str | None]) -> Request:
+    while (request := lock.request) is None:
+        assert not asking.done()
+        time.sleep(0.01)
+    return request
 
 
 def test_second_job_on_a_lake_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
@@ -40,5 +66,116 @@ def test_lake_that_cannot_be_written_is_refused_by_its_name(tmp_path: Path) -> N
     with (
         pytest.raises(LakeUnavailable, match=r"The lake .*lake cannot be written: "),
         live_lock(str(tmp_path / "lake")),
+    ):
+        pass
+
+
+def test_job_that_knows_the_errand_answers_and_keeps_the_lake(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+    with live_lock(str(tmp_path)) as lock:
+        asking = pool.submit(answer_to, str(tmp_path), "promote fix")
+        request = next_request(lock, asking)
+        assert request.errand == "promote fix"
+        lock.answer(request, "done")
+        assert lock.request is None, "or it would do the errand again"
+        assert asking.result() == "done"
+        with pytest.raises(AnotherWriter), live_lock(str(tmp_path)):
+            pass
+
+
+def test_answer_to_a_command_that_is_gone_is_none_to_the_next(tmp_path: Path, pool: ThreadPoolExecutor) -> None:
+    with live_lock(str(tmp_path)) as lock:
+        lock.answer(Request("gone", "promote fix"), "done")
+        asking = pool.submit(answer_to, str(tmp_path), "promote fix")
+        next_request(lock, asking)
+        assert not asking.done()
+    assert asking.result() is None, "the job has ended: the lake is the command's"
+
+
+def test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone(
+    tmp_path: Path, pool: ThreadPoolExecutor
+) -> None:
+    with live_lock(str(tmp_path)) as lock:
+        asking = pool.submit(answer_to, str(tmp_path), "promote fix")
+        request = next_request(lock, asking)
+        with lock.errand(request) as is_wanted:
+            assert is_wanted
+            lock.answer(request, "done")
+            assert asking.result() == "done"
+            with pytest.raises(AnotherWriter, match="busy with a promotion"), files_held(str(tmp_path), 0.1):
+                pass
+            with pytest.raises(AnotherWriter, match="busy with a promotion"), Replays(str(tmp_path)).one_at_a_time():
+                pass
+        with lock.errand(request) as is_wanted:
+            assert not is_wanted, "the command has gone since"
+        with files_held(str(tmp_path)), Replays(str(tmp_path)).one_at_a_time():
+            pass
+
+
+def test_words_of_a_holder_that_died_are_not_those_of_the_next(tmp_path: Path) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with live_lock(str(tmp_path)) as lock, module.request_file(str(tmp_path)).open("a+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)  # as a new holder does, before it says who it is
+        file.write(f"{gone.pid} 1234 promote fix")
+        file.flush()
+        assert lock.request is None
+
+
+def test_answer_of_a_job_that_ended_with_it_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    acquire = LiveLock.acquire
+
+    def acquire_after_the_answer(lock: LiveLock) -> None:
+        acquire(lock)
+        request = lock.request
+        assert request is not None
+        lock.answer(request, "done")
+
+    monkeypatch.setattr(LiveLock, "acquire", acquire_after_the_answer)
+    assert answer_to(str(tmp_path), "promote fix") == "done"
+
+
+def test_command_whose_errand_nobody_does_in_time_is_refused(tmp_path: Path) -> None:
+    with (
+        live_lock(str(tmp_path)),
+        pytest.raises(AnotherWriter, match="already writes"),
+        borrowed(str(tmp_path), "promote fix", patience_seconds=0.0),
+    ):
+        pass
+
+
+def test_lake_is_not_asked_for_before_a_compaction_is_done(tmp_path: Path) -> None:
+    """Until then the live job goes on."""
+    root, begun = str(tmp_path), threading.Event()
+
+    def borrow() -> str:
+        begun.set()
+        with borrowed(root):
+            return "done" if LiveLock(root).request else "not asked"
+
+    with ThreadPoolExecutor() as pool:
+        with files_held(root):
+            waiting = pool.submit(borrow)
+            begun.wait()
+            for _ in range(10):
+                assert LiveLock(root).request is None
+                time.sleep(0.02)
+        assert waiting.result() == "done"
+    assert LiveLock(root).request is None
+
+
+def test_second_command_that_wants_the_lake_is_refused_at_once(tmp_path: Path) -> None:
+    with (
+        borrowed(str(tmp_path)),
+        pytest.raises(AnotherWriter, match=f"Process {os.getpid()} already waits for the lake"),
+        borrowed(str(tmp_path)),
+    ):
+        pass
+
+
+def test_files_are_not_held_while_a_command_has_the_lake(tmp_path: Path) -> None:
+    with (
+        borrowed(str(tmp_path)),
+        pytest.raises(AnotherWriter, match="takes files out of the tables"),
+        files_held(str(tmp_path), patience_seconds=0.1),
     ):
         pass

@@ -1,0 +1,141 @@
+"""Compaction, again and again, beside a live job and its readers: nobody fails, and the tables are the log's.
+
+pytest tests/integration/test_compact.py --compact-seconds 300    for five minutes, not for one
+"""
+
+import json
+import os
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from pipelines import commands
+from pipelines.errors import NotFound
+from pipelines.io import upkeep
+from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import snapshot
+from pipelines.jobs import stack, topics, verify
+from pipelines.jobs.compact import compact
+from pipelines.jobs.compacted import Compacted
+from pipelines.settings import Settings
+from tests.comparison import assert_lake_equals_log
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.integration.test_process import process, pts, settings_of, wait_for, wait_until
+from tests.integration.test_while_it_runs import AGREEMENT
+
+FEED = commands.Simulate(seed=6, packages=1_000, rate=100)
+DAY = timedelta(days=1)
+REPORTS = "gold.remaining_stops"
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Iterator[Settings]:
+    made = embedded(tmp_path)
+    stack.start(["broker"], made, lambda _: None)
+    topics.run(commands.Topics(), made)
+    yield made
+    stack.stop(made, lambda _: None)
+
+
+def leave_behind(root: str, name: str) -> None:
+    """In each table a file of a write that was cut off long ago: so that a vacuum finds something."""
+    then = time.time() - 8 * DAY.total_seconds()
+    for log in Path(root).glob("*/*/_delta_log"):
+        file = log.with_name(f"part-{name}.parquet")
+        file.write_bytes(b"half of it")
+        os.utime(file, (then, then))
+
+
+def read_until(stop: threading.Event, root: str) -> int:
+    """Reads the newest reports, by two readers, and all tables where they agree; tells how often. A failure ends it."""
+    times = 0
+    while not stop.is_set():
+        DeltaTable(f"{root}/{REPORTS.replace('.', '/')}").to_pyarrow_table()
+        LakeReader(root).query(f"SELECT count(*) FROM {REPORTS}")
+        try:
+            found = snapshot(root)
+        except NotFound:
+            continue  # the first minute
+        (row,) = LakeReader(root, found.versions, found.batch_id).query(AGREEMENT).to_pylist()
+        assert row["in_windows"] == 2 * row["scans"] > 0
+        assert row["reports"] == row["packages"]
+        times += 1
+    return times
+
+
+def compact_everything(root: str, monkeypatch: pytest.MonkeyPatch) -> Compacted:
+    """Also what does not pay: the live job must lend the lake."""
+    with monkeypatch.context() as patch:
+        patch.setattr(upkeep, "MANY_SMALL", 1)
+        patch.setattr(upkeep, "LONG_LOG", 1)
+        return compact(root, DAY)
+
+
+def kill_one(environment: dict[str, str], log: Path, seconds: float) -> None:
+    with process(["compact"], environment, log) as command:
+        time.sleep(seconds)
+        command.send_signal(signal.SIGKILL)
+
+
+def last_batch(root: str) -> int:
+    (row,) = LakeReader(root).query("SELECT max(batch_id) AS batch_id FROM ops.batches").to_pylist()
+    return int(row["batch_id"])
+
+
+def test_job_compaction_and_readers_do_not_hurt_each_other(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+) -> None:
+    root, log = settings.lake_root, tmp_path / "job.log"
+    environment = settings_of(settings, "lake")
+    stop, chance = threading.Event(), random.Random(1)
+    joined = vacuumed = rounds = 0
+    held: list[float] = []
+    with (
+        process(FEED.argv(), environment, tmp_path / "feed.log") as feed,
+        process(["stream"], environment, log) as job,
+        ThreadPoolExecutor() as pool,
+    ):
+        wait_for(log, '"batch_id": 0')
+        reader = pool.submit(read_until, stop, root)
+        end = time.monotonic() + pytestconfig.getoption("--compact-seconds")
+        try:
+            while time.monotonic() < end:
+                rounds, before = rounds + 1, last_batch(root)
+                leave_behind(root, str(rounds))
+                kill_one(environment, tmp_path / "killed.log", chance.uniform(0.5, 4))
+                done = pts(["compact", "--json"], environment)
+                assert done.returncode == 0, done.stderr
+                tables = json.loads(done.stdout)["tables"]
+                vacuumed += sum(each["vacuumed"]["file_count"] for each in tables)
+                assert not any(each["left"] for each in tables)
+                found = compact_everything(root, monkeypatch)
+                assert not any(each.left for each in found.tables)
+                held.append(found.held_seconds)
+                joined += sum(each.after.files.file_count < each.before.files.file_count for each in found.tables)
+                wait_until(lambda after=before: last_batch(root) >= after + 3, log)
+                assert job.poll() is None
+                assert feed.poll() is None
+        finally:
+            stop.set()
+        assert reader.result() > rounds
+        feed.send_signal(signal.SIGTERM)
+        feed.wait(timeout=60)
+        job.send_signal(signal.SIGTERM)
+        assert job.wait(timeout=90) == 0, log.read_text()[-3000:]
+    assert joined
+    assert vacuumed
+    assert all(held)
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr[-3000:]
+    assert "Traceback" not in log.read_text()
+    assert_lake_equals_log(root, read_log(settings.bootstrap_servers))
+    verify.run(commands.Verify(), settings)
