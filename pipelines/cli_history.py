@@ -89,7 +89,7 @@ def replay_verify(fence: Fence = None, as_json: AsJson = False) -> None:
 
 @replay_app.command("promote")
 def replay_promote(name: ReplayName, as_json: AsJson = False) -> None:
-    """Put a replay's tables in place of the live ones, one commit each. The live job waits meanwhile, and goes on.
+    """Put a replay's tables in place of the live ones, one commit each. The live job does it between two batches.
 
     Cut off, it is finished by the same command.
     """
@@ -117,7 +117,7 @@ def _show_compared(found: "Compared", *, as_json: bool) -> None:
     else:
         terminal = console()
         terminal.print(compared_table(found))
-        terminal.print(" ".join(filter(None, (f"{found.verdict}.", found.html))), soft_wrap=True)
+        terminal.print(" ".join(filter(None, (f"{found.verdict}.", found.page))), soft_wrap=True)
     insist(found)
 
 

@@ -7,9 +7,10 @@ from abc import ABC, abstractmethod
 from datetime import UTC, datetime
 from typing import Annotated, Literal
 
-from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from pipelines.contracts.rules import Reason
+from pipelines.tables import EXPECTED
 
 Engine = Literal["duckdb", "spark"]
 MAX_BATCH = 2**63 - 1
@@ -32,12 +33,19 @@ class Command(BaseModel, ABC):
 
 
 class Stream(Command):
-    """The continuous job; with `drain`, all that is in the log at its start and no more."""
+    """The continuous job.
+
+    Attributes:
+        drain: Takes in what is in the log at its start and no more.
+        new_checkpoint: Goes on from the ledger's last row without the checkpoint, which is lost.
+    """
 
     drain: bool = False
+    new_checkpoint: bool = False
 
     def argv(self) -> list[str]:
-        return ["stream", *(["--drain"] if self.drain else [])]
+        options = {"--drain": self.drain, "--new-checkpoint": self.new_checkpoint}
+        return ["stream", *(option for option, is_given in options.items() if is_given)]
 
 
 class Simulate(Command):
@@ -137,6 +145,34 @@ class Expire(Command):
 
     def argv(self) -> list[str]:
         return ["expire", *(["--dry-run"] if self.dry_run else [])]
+
+
+class Compact(Command):
+    """Small files of the tables joined, and those removed that nobody needs; with `dry_run`, only counted."""
+
+    dry_run: bool = False
+
+    def argv(self) -> list[str]:
+        return ["compact", *(["--dry-run"] if self.dry_run else [])]
+
+
+class Check(Command):
+    """The truths about tables, or about all of them, at a batch at which they agree; at the newest one without."""
+
+    tables: tuple[str, ...] = ()
+    at_batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+
+    @field_validator("tables")
+    @classmethod
+    def _have_expectations(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        known = [table.name for table in EXPECTED]
+        if unknown := [name for name in names if name not in known]:
+            raise ValueError(f"there are no expectations of {', '.join(unknown)}; there are of {', '.join(known)}")
+        return names
+
+    def argv(self) -> list[str]:
+        tables = [part for name in self.tables for part in ("--table", name)]
+        return ["check", *tables, *([] if self.at_batch is None else ["--at-batch", str(self.at_batch)])]
 
 
 class Backfill(Command):
@@ -284,8 +320,41 @@ class QuarantineRedrive(Command):
         return ["quarantine", "redrive", *reasons, *(["--dry-run"] if self.dry_run else [])]
 
 
+class Health(Command):
+    """How the running system does, measured against its limits."""
+
+    def argv(self) -> list[str]:
+        return ["health"]
+
+
+class Alert(Command):
+    """A message to those who are on call; the same, but for numbers, is not sent again for a while."""
+
+    subject: str = Field(min_length=1, max_length=200)
+    text: str = ""
+
+    def argv(self) -> list[str]:
+        return ["alert", "--", self.subject, self.text]
+
+
+class Requests(Command):
+    """The replays that are asked for on the topic pts-control."""
+
+    def argv(self) -> list[str]:
+        return ["requests"]
+
+
 class Broker(Command):
     """The embedded broker, in the foreground."""
 
     def argv(self) -> list[str]:
         return ["broker"]
+
+
+class Airflow(Command):
+    """A command of Airflow's own, in the embedded Airflow: `api-server`, `backfill create …`, anything else it has."""
+
+    arguments: tuple[str, ...] = Field(min_length=1)
+
+    def argv(self) -> list[str]:
+        return ["airflow", *self.arguments]

@@ -109,10 +109,14 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(tmp_path: Path) -> N
 
     assert found["bootstrap_servers"] == "127.0.0.1:1234"
     assert found["lake"] == str(tmp_path / "lake")
+    assert found["airflow"] == "http://127.0.0.1:8080"
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
         "stream": "STOPPED",
         "simulate": "STOPPED",
+        "airflow-api-server": "STOPPED",
+        "airflow-dag-processor": "STOPPED",
+        "airflow-scheduler": "STOPPED",
     }
 
 

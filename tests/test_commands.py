@@ -18,6 +18,7 @@ from pipelines.contracts.rules import Reason
 COMMANDS = [
     commands.Stream(),
     commands.Stream(drain=True),
+    commands.Stream(drain=True, new_checkpoint=True),
     commands.Simulate(),
     commands.Simulate(seed=7, packages=10, rate=0, count=500),
     commands.Simulate(rate=0.5, duration_seconds=90.25, start=datetime(2025, 3, 4, 5, 6, 7, 8, tzinfo=UTC)),
@@ -33,7 +34,11 @@ COMMANDS = [
     commands.Rebuild(tables=("gold.stop_activity", "gold.busiest_stops")),
     commands.Expire(),
     commands.Expire(dry_run=True),
+    commands.Compact(),
+    commands.Compact(dry_run=True),
     commands.Verify(),
+    commands.Check(),
+    commands.Check(tables=("silver.ship_events", "ops.batches"), at_batch=7),
     commands.Backfill(begin=datetime(2026, 1, 1, tzinfo=UTC), end=datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)),
     commands.Backfill(
         begin=datetime(2026, 1, 1, tzinfo=UTC),
@@ -55,12 +60,33 @@ COMMANDS = [
     commands.QuarantineShow(reason=Reason.MALFORMED, limit=3),
     commands.QuarantineRedrive(reasons=(Reason.MALFORMED, Reason.TOO_LATE)),
     commands.QuarantineRedrive(reasons=(Reason.EMPTY,), dry_run=True),
+    commands.Health(),
+    commands.Requests(),
+    commands.Alert(subject="-a b", text="-c"),
+    commands.Alert(subject="watch_stream failed"),
     commands.Broker(),
+    commands.Airflow(arguments=("api-server",)),
+    commands.Airflow(arguments=("backfill", "create", "--dag-id", "x", "--help")),
 ]
 
 
 RUN = (
-    *("stream", "simulate", "topics", "snapshot", "verify", "broker", "rebuild", "expire", "backfill"),
+    *(
+        "stream",
+        "simulate",
+        "topics",
+        "snapshot",
+        "verify",
+        "broker",
+        "airflow",
+        "rebuild",
+        "expire",
+        "compact",
+        "backfill",
+        "health",
+        "alert",
+        "requests",
+    ),
     *(f"replay.{name}" for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive")),
 )
 """Jobs that have a function `run`."""
@@ -83,6 +109,7 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
 
     for name in RUN:
         _replace(monkeypatch, name, run=job)
+    _replace(monkeypatch, "check", within="expectations", run=job)
     _replace(monkeypatch, "replay.shadows", drop=job)
     _replace(monkeypatch, "quarantine", shown=job)
     _replace(monkeypatch, "sql", query=job)
@@ -114,8 +141,8 @@ def test_declared_differences_are_read_from_a_file_whose_remarks_are_left_out(
     assert command.expect == ("gold.busiest_stops", "gold.remaining_stops.city", "silver.quarantine")
 
 
-def _replace(monkeypatch: pytest.MonkeyPatch, job: str, **functions: Any) -> None:
-    module = ModuleType(f"pipelines.jobs.{job}")
+def _replace(monkeypatch: pytest.MonkeyPatch, job: str, *, within: str = "pipelines.jobs", **functions: Any) -> None:
+    module = ModuleType(f"{within}.{job}")
     module.__dict__.update(functions)
     monkeypatch.setitem(sys.modules, module.__name__, module)
     package, _, name = module.__name__.rpartition(".")
@@ -143,6 +170,9 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Snapshot, {"batch": -1}),
         (commands.Snapshot, {"batch": 2**63}),
         (commands.Stream, {"drian": True}),
+        (commands.Check, {"tables": ("gold.nope",)}),
+        (commands.Check, {"tables": ("bronze.ship_events",)}),
+        (commands.Check, {"at_batch": -1}),
         (commands.Backfill, {"begin": "2026-01-02", "end": "2026-01-01"}),
         (commands.Backfill, {"begin": "2026-01-01", "end": "2026-01-01T00:00:00Z"}),
         (commands.ReplayBuild, {"replay_id": "../live"}),
@@ -151,6 +181,7 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.QuarantineRedrive, {"reasons": []}),
         (commands.QuarantineRedrive, {"reasons": ["ugly"]}),
         (commands.QuarantineShow, {"reason": "empty", "limit": 0}),
+        (commands.Airflow, {"arguments": ()}),
     ],
 )
 def test_parameters_that_make_no_sense_are_refused(kind: type[commands.Command], parameters: dict[str, Any]) -> None:

@@ -2,7 +2,8 @@
 
 Limits of the JSON form, beyond which a value is malformed (Jackson's `StreamReadConstraints` as Spark uses them): 999
 levels of nesting, numbers of 1,000 digits, member names of 50,000 characters, strings of 20,000,000 characters. Member
-names must be distinct.
+names must be distinct. Characters are counted in UTF-16, where one beyond the basic plane is two. A number that begins
+with 0 may have one digit more where it has no fraction, or no exponent.
 """
 
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ SHIP_ROUTES = Topic(
 PACKAGE_REPORTS = Topic(
     name="package-reports",
     doc="The report of a package each time it changes, as JSON. At least once: the coordinates in a message make a "
-    "repeat recognisable.",
+    "repeat recognisable. Of a statusCode, the first 1,000 characters are told.",
     cleanup_policy="compact",
 )
 

@@ -1,0 +1,166 @@
+"""The commands that keep the tables right, small and proven, and tell how the system does."""
+
+import json
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+
+from pipelines import commands
+from pipelines.cli_common import AsJson, checked, console, current_settings
+
+if TYPE_CHECKING:
+    from expectations.result import Checked
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands."""
+    for command in (rebuild, expire, compact, verify, check, health, alert, requests):
+        app.command()(command)
+
+
+def rebuild(
+    tables: Annotated[list[str], typer.Argument(help="For example gold.stop_activity.")],
+) -> None:
+    """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
+    command = checked(commands.Rebuild, tables=tuple(tables))
+    from pipelines.jobs import rebuild as job
+
+    job.run(command, current_settings())
+    typer.echo(f"Made anew: {', '.join(command.tables)}.")
+
+
+def expire(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Let go what is older than its retention, counted from the newest scan. A live job waits meanwhile.
+
+    Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
+    runs this by itself.
+    """
+    command = checked(commands.Expire, dry_run=dry_run)
+    from pipelines.jobs import expire as job
+
+    found = job.run(command, current_settings())
+    if as_json:
+        return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
+    for each in found:
+        verb = "would let go" if dry_run else "let go"
+        typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
+    return None
+
+
+def compact(
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Join small files of the tables, and remove files that nobody needs. The live job may run.
+
+    Files stay for `PTS_COMPACT__RETENTION_HOURS`, and those that a replay or its rollback needs for longer. Run twice,
+    it does nothing the second time.
+    """
+    command = checked(commands.Compact, dry_run=dry_run)
+    from pipelines.jobs import compact as job
+
+    found = job.run(command, current_settings())
+    if as_json:
+        return typer.echo(json.dumps(found.as_json()))
+    console().print(found.table())
+    return typer.echo("\n".join(found.lines()))
+
+
+def verify(as_json: AsJson = False) -> None:
+    """Check that every record read is in the tables once, and that all tables agree with silver and the ledger.
+
+    Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
+    """
+    command = checked(commands.Verify)
+    from pipelines.jobs import verify as job
+
+    found = job.run(command, current_settings())
+    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+
+
+def check(
+    tables: Annotated[list[str] | None, typer.Option("--table", help="A table; all of them without.")] = None,
+    at_batch: Annotated[int | None, typer.Option(help="The tables as they were after this batch.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Judge the tables as sets, at one batch: grain, reconciliation, news, volume. Results go to `ops.quality`.
+
+    The job may go on. A critical expectation that is not met ends with code 17; a warning does not.
+    """
+    command = checked(commands.Check, tables=tuple(tables or ()), at_batch=at_batch)
+    from expectations import check as job
+    from expectations.result import insist
+
+    found = job.run(command, current_settings())
+    if as_json:
+        typer.echo(json.dumps(found.as_json()))
+    else:
+        _draw_checked(found)
+    insist(found)
+
+
+def _draw_checked(found: "Checked") -> None:
+    drawn = Table("table", "expectation", "severity", "outcome", "observed", "expected")
+    for result in found.results:
+        observed = "" if result.observed is None else f"{result.observed:,.6g}"
+        bounds = f"{result.at_least:,.6g} to {result.at_most:,.6g}"
+        drawn.add_row(result.table_name, result.expectation, result.severity, result.outcome, observed, bounds)
+    terminal = console()
+    terminal.print(drawn, markup=False)
+    for result in found.warnings:
+        terminal.print(f"Warning: {result.sentence}.", markup=False, soft_wrap=True)
+    terminal.print(f"At batch {found.batch_id}: {found.outcome}. {found.page}", markup=False, soft_wrap=True)
+
+
+def health(as_json: AsJson = False) -> None:
+    """Measure heartbeat, lag, freshness, rejects and files against their limits. Ends with code 16 beyond one.
+
+    Only reads, and needs no Java. The limits are settings: PTS_HEALTH__…
+    """
+    command = checked(commands.Health)
+    from pipelines.jobs import health as job
+
+    readings = job.run(command, current_settings())
+    if as_json:
+        typer.echo(json.dumps([reading.as_json() for reading in readings]))
+    else:
+        drawn = Table("reading", "value", "limit", "")
+        for reading in readings:
+            value = "unknown" if reading.value is None else f"{reading.value:,.3g}"
+            name = f"{reading.name} ({reading.subject})" if reading.subject else reading.name
+            drawn.add_row(name, value, f"{reading.limit:,g}", "" if reading.is_met else "beyond its limit")
+        console().print(drawn, markup=False)
+    job.insist(readings)
+
+
+def alert(
+    subject: Annotated[str, typer.Argument(help="What happened, in a few words.")],
+    text: Annotated[str, typer.Argument(help="What is known, and what to do.")] = "",
+) -> None:
+    """Send word to those who are on call (PTS_ALERTS__TO: a log, e-mail, a webhook).
+
+    The same, but for numbers, is not sent again for a while (PTS_ALERTS__REPEAT_SECONDS).
+    """
+    command = checked(commands.Alert, subject=subject, text=text)
+    from pipelines.jobs import alert as job
+
+    current = current_settings()
+    was_sent = job.run(command, current)
+    typer.echo(f"Sent to {job.place(current.alerts.to)}." if was_sent else "Not sent again: it was sent a while ago.")
+
+
+def requests(as_json: AsJson = False) -> None:
+    """List the replays that other systems ask for by messages on the topic pts-control. Airflow starts them.
+
+    A message is a JSON object: `{"requestId": "correct-stops", "dryRun": false}`; also `fence` and `expect`.
+    """
+    from pipelines.jobs import requests as job
+
+    found = job.run(commands.Requests(), current_settings())
+    if as_json:
+        return typer.echo(json.dumps([job.as_run(request) for request in found]))
+    return typer.echo("\n".join(request.model_dump_json(by_alias=True) for request in found) or "Nobody asks.")

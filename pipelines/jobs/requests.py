@@ -1,0 +1,45 @@
+"""`pts requests`: the replays that are asked for on the topic pts-control, for Airflow to start."""
+
+import sys
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipelines import commands
+from pipelines.contracts.control import PTS_CONTROL, ReplayRequest
+from pipelines.io.kafka_admin import create_topics, topic_states
+from pipelines.io.small_topic import messages
+from pipelines.settings import Settings
+
+
+def run(_command: commands.Requests, settings: Settings) -> list[ReplayRequest]:
+    """All requests that the topic holds, oldest first, each name once: the first message of a name counts. Creates the
+    topic where it is missing. Reads without a group, so it gives the same again.
+
+    A message that is no request is named on standard error, and left out.
+
+    Raises `BrokerUnavailable` when no broker answers.
+    """
+    servers = settings.bootstrap_servers
+    if not topic_states(servers, [PTS_CONTROL.name]):
+        create_topics(servers, [PTS_CONTROL], 1, settings.kafka.replication_factor)
+        return []
+    found: dict[str, ReplayRequest] = {}
+    for message in messages(servers, PTS_CONTROL.name):
+        try:
+            request = ReplayRequest.model_validate_json(message.value or b"")
+        except ValidationError as error:
+            faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+            place = f"{PTS_CONTROL.name}/{message.partition} offset {message.offset}"
+            sys.stderr.write(f"pts: warning: {place} is no request: {faults}.\n")
+        else:
+            found.setdefault(request.request_id, request)
+    return list(found.values())
+
+
+def as_run(request: ReplayRequest) -> dict[str, Any]:
+    """The run of the DAG `replay`: Airflow has a run of a name once."""
+    return {
+        "trigger_run_id": f"control-{request.request_id}",
+        "conf": request.model_dump(exclude={"request_id"}),
+    }
