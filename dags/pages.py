@@ -1,0 +1,23 @@
+"""Where the pages lie that commands write, and where people see them: in Airflow, behind its login."""
+
+from pathlib import Path
+
+from pipelines.settings import Settings
+
+PREFIX = "/pages"
+
+
+def roots(settings: Settings) -> dict[str, Path]:
+    """By the name that follows the prefix: pages of `pts check`, and of `pts replay compare`."""
+    found = {"quality": settings.quality_pages}
+    if "://" not in settings.lake_root:
+        found["replays"] = Path(settings.lake_root) / "_shadow"
+    return found
+
+
+def link(page: str, settings: Settings) -> str:
+    """The address of a page; its path when it lies elsewhere."""
+    for name, root in roots(settings).items():
+        if Path(page).is_relative_to(root):
+            return f"{PREFIX}/{name}/{Path(page).relative_to(root)}"
+    return page

@@ -1,0 +1,210 @@
+"""Airflow with its scheduler and its API, commanding the real stack."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from confluent_kafka import Producer
+from pyspark.sql import SparkSession
+
+from pipelines import commands
+from pipelines.contracts.control import PTS_CONTROL
+from pipelines.io import airflow
+from pipelines.io.heartbeat import last_beat
+from pipelines.io.pid_lock import holder
+from pipelines.io.reader import LakeReader
+from pipelines.jobs import simulate, stack, topics
+from pipelines.jobs.live_job import LiveJob
+from pipelines.settings import Airflow, Settings, Spark
+from tests.comparison import assert_lake_equals_log
+from tests.integration.airflow_api import Api, password_in
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.integration.test_process import SHORT_LIVED, settings_of
+from tests.io.test_leash import becomes
+from tests.jobs.test_backfill import planted_bug
+from tests.ports import unused_ports
+
+FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))
+DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
+BEFORE_THE_ANSWER = {"plan", "build", "compare", "approve"}
+DAG_IDS = {"backfill_windows", "check_quality", "compact", "replay", "replay_requests", "verify_log", "watch_stream"}
+ORDER = ("--max-active-runs", "1", "--run-backwards")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Settings]:
+    """A stack with Airflow, on a lake in whose windows every count is wrong."""
+    made = embedded(tmp_path_factory.mktemp("airflow")).model_copy(
+        update={"airflow": Airflow(port=unused_ports()[0]), "spark": Spark(master="local[2]", conf=SHORT_LIVED)}
+    )
+    stack.start(["broker"], made, lambda _: None)
+    topics.run(commands.Topics(), made)
+    simulate.run(FEED, made)
+    with planted_bug():
+        LiveJob(spark, made).run(commands.Stream(drain=True), threading.Event())
+    yield made
+    stack.stop(made, lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def api(settings: Settings) -> Api:
+    said: list[str] = []
+    stack.start(["airflow"], settings, said.append)
+    return Api.of(settings, password_in(said))
+
+
+def ask(settings: Settings, name: str) -> None:
+    """Sends a message that asks for a replay."""
+    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
+    producer.produce(PTS_CONTROL.name, json.dumps({"requestId": name, "dryRun": False}))
+    assert producer.flush(30) == 0
+
+
+def kill_scheduler_in_mid_task(settings: Settings, task: str) -> None:
+    """With SIGKILL, and all that it started; the task's command must end by itself."""
+    tasks, deadline = settings.home / "run" / "tasks", time.monotonic() + 120
+    while not (running := [path for path in tasks.glob(f"{task}*.pid") if holder(path)]):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    scheduler = stack.services(settings)["airflow-scheduler"].pid
+    assert scheduler
+    os.killpg(scheduler, signal.SIGKILL)
+    assert becomes(lambda: holder(running[0]) is None, seconds=60), "the command ends before anybody starts anything"
+    assert becomes(lambda: not stack.services(settings)["airflow-scheduler"].is_alive, seconds=60)
+
+
+def pts(settings: Settings, *arguments: str) -> str:
+    """What a command says. It must succeed."""
+    command = [sys.executable, "-m", "pipelines.cli", *arguments]
+    environment = settings_of(settings, "lake")
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+def test_nobody_enters_without_the_password(settings: Settings, api: Api) -> None:
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        Api.of(settings, "admin")
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        Api(api.url).call("/api/v2/dags")
+
+
+def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> None:
+    deadline = time.monotonic() + 120
+    while len(found := api.call("/api/v2/dags")["dags"]) < len(DAG_IDS) and time.monotonic() < deadline:
+        time.sleep(1)
+
+    assert {dag["dag_id"] for dag in found} == DAG_IDS
+    assert all(dag["fileloc"].startswith(str(airflow.DAGS)) for dag in found)
+    assert api.call("/api/v2/importErrors")["total_entries"] == 0
+
+
+def test_windows_that_are_wrong_fail_the_check_whose_page_shows_it_to_those_who_are_logged_in(
+    settings: Settings, api: Api
+) -> None:
+    run = api.run("check_quality", tables=["gold.stop_activity"])
+    said = api.result(run, "check_quality")
+
+    assert run["state"] == "failed"
+    assert said["outcome"] == "failed"
+    assert b"<html" in api.fetch(said["page"])
+    with pytest.raises(urllib.error.HTTPError, match="401"):
+        Api(api.url).fetch(said["page"])
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        api.fetch("/pages/quality/../airflow/secrets.json")
+    alerts = [json.loads(line) for line in (settings.home / "logs" / "alerts.log").read_text().splitlines()]
+    assert "check_quality check_quality failed" in {alert["subject"] for alert in alerts}
+
+
+def test_backfill_over_three_days_mends_the_windows_and_the_log_proves_it(settings: Settings, api: Api) -> None:
+    span = "SELECT min(window_start)::DATE::VARCHAR AS first, max(window_start)::DATE::VARCHAR AS last FROM {}"
+    (days,) = LakeReader(settings.lake_root).query(span.format("gold.stop_activity")).to_pylist()
+    assert DAYS[0] == days["first"] < days["last"] <= DAYS[-1], "the feed is of these days"
+
+    interval = ("--from-date", DAYS[0], "--to-date", DAYS[-1])
+    pts(settings, "airflow", "backfill", "create", "--dag-id", "backfill_windows", *interval, *ORDER)
+
+    runs = api.finished("backfill_windows", "backfill", len(DAYS))
+    assert [(run["logical_date"][:10], run["state"]) for run in runs] == [(day, "success") for day in reversed(DAYS)]
+    changed = [sum(table["added_count"] for table in api.result(run, "backfill_windows")) for run in runs]
+    assert sum(changed) > 0
+
+    again = ("backfill", "--from", DAYS[0], "--to", "2026-01-04", "--dry-run", "--json")
+    assert all(not table["added_count"] + table["removed_count"] for table in json.loads(pts(settings, *again)))
+    assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
+
+    verified = api.run("verify_log")
+    assert verified["state"] == "success"
+    assert api.result(verified, "verify_log")["verdict"] == "identical"
+
+
+def test_all_that_watches_and_keeps_order_succeeds_beside_the_live_job(settings: Settings, api: Api) -> None:
+    stack.start(["stream"], settings, lambda _: None)
+    began = datetime.now(UTC)
+    assert becomes(lambda: (last_beat(settings.lake_root) or {"at": began})["at"] > began, seconds=180)
+
+    assert {dag_id: api.run(dag_id)["state"] for dag_id in ("watch_stream", "compact", "check_quality")} == {
+        "watch_stream": "success",
+        "compact": "success",
+        "check_quality": "success",
+    }
+
+
+def test_replay_only_plans_unless_it_is_told_otherwise(api: Api) -> None:
+    run = api.run("replay")
+
+    assert run["state"] == "success"
+    assert {name: state for name, state in api.states(run).items() if state != "skipped"} == {"plan": "success"}
+    assert api.result(run, "plan")["sources"]
+
+
+def test_replay_that_a_message_asks_for_survives_a_killed_scheduler_and_is_promoted_when_a_person_approves(
+    settings: Settings, api: Api
+) -> None:
+    ask(settings, "fix")
+    ask(settings, "fix")
+    for _ in range(2):
+        assert api.run("replay_requests")["state"] == "success"
+    (run,) = api.runs("replay", like="control-fix")
+    record = Path(settings.lake_root) / "_shadow" / "control-fix" / "replay.json"
+    assert becomes(record.exists, seconds=120), "the replay has begun"
+    kill_scheduler_in_mid_task(settings, f"replay.{run['dag_run_id']}.build")
+    stack.start(["airflow"], settings, lambda _: None)
+
+    detail = api.asked(run)
+    assert "identical" in detail["body"]
+    assert "| gold.remaining_stops |" in detail["body"]
+    api.answer(run, "Approve")
+    (run,) = api.finished("replay", like="control-fix")
+    states = api.states(run)
+    assert run["state"] == "success", states
+    assert states.pop("roll_back") == "skipped"
+    assert set(states.values()) == {"success"}
+    promoted = api.result(run, "promote")
+    rows = LakeReader(settings.lake_root).query(
+        "SELECT batch_id, replay_id FROM ops.batches WHERE replay_id IS NOT NULL"
+    )
+    assert rows.to_pylist() == [{"batch_id": promoted["batch_id"], "replay_id": "control-fix"}]
+
+
+def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: Api) -> None:
+    ask(settings, "no")
+    assert api.run("replay_requests")["state"] == "success"
+    (run,) = api.runs("replay", like="control-no")
+    api.asked(run)
+    api.answer(run, "Reject")
+    (run,) = api.finished("replay", like="control-no")
+
+    assert run["state"] == "success"
+    assert {state for name, state in api.states(run).items() if name not in BEFORE_THE_ANSWER} == {"skipped"}
+    assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))

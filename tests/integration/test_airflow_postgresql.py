@@ -1,0 +1,72 @@
+"""Airflow with its own state in PostgreSQL, where Debian's server is installed."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.errors import StackError
+from pipelines.io import airflow
+from pipelines.jobs import airflow as job
+from pipelines.jobs import stack
+from pipelines.settings import Airflow, Settings
+from tests.integration.airflow_api import Api, password_in
+from tests.integration.conftest import embedded
+from tests.ports import unused_ports
+
+PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
+
+
+@pytest.fixture
+def database() -> Iterator[str]:
+    """An empty database on a server of its own."""
+    if PROGRAMS is None:
+        pytest.skip("Debian's package postgresql is not installed")
+    port, folder = unused_ports()[0], Path(tempfile.mkdtemp(prefix="pts-postgresql-"))
+    user = "postgres" if os.getuid() == 0 else None  # it refuses to run as root
+    if user:
+        shutil.chown(folder, user)
+    data = folder / "data"
+
+    def run(program: str, *arguments: str) -> None:
+        command = [str(PROGRAMS.parent / program), *arguments]
+        subprocess.run(command, check=True, user=user, cwd=folder, stdout=subprocess.DEVNULL)
+
+    run("initdb", "--pgdata", str(data), "--username", "pts", "--auth", "trust", "--no-sync")
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+    run("pg_ctl", "--pgdata", str(data), "--log", str(folder / "log"), "--options", options, "--wait", "start")
+    try:
+        run("createdb", "--host", "127.0.0.1", "--port", str(port), "--username", "pts", "airflow")
+        yield f"postgresql+psycopg2://pts@127.0.0.1:{port}/airflow"
+    finally:
+        run("pg_ctl", "--pgdata", str(data), "--mode", "immediate", "--wait", "stop")
+        shutil.rmtree(folder)
+
+
+def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path: Path) -> None:
+    made = embedded(tmp_path / "home")
+    settings = made.model_copy(update={"airflow": Airflow(port=unused_ports()[0], database=database)})
+    said: list[str] = []
+    try:
+        stack.start(["airflow"], settings, said.append)
+        api = Api.of(settings, password_in(said))
+        deadline = time.monotonic() + 120
+        while len(api.call("/api/v2/dags")["dags"]) < 2:
+            assert time.monotonic() < deadline
+            time.sleep(1)
+        assert not (airflow.home(settings) / "airflow.db").exists()
+        assert job.prepare(settings) is None, "its first user is made once"
+    finally:
+        stack.stop(settings, lambda _: None)
+
+
+def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
+    nowhere = f"postgresql+psycopg2://pts@127.0.0.1:{unused_ports()[0]}/airflow"
+
+    with pytest.raises(StackError, match=r"Airflow could not be made ready .*refused"):
+        job.prepare(Settings(home=tmp_path, airflow=Airflow(database=nowhere)))
