@@ -95,3 +95,21 @@ class NotCompared(PtsError):
     """A replay that may not be promoted: these very tables were not compared, or they differ."""
 
     exit_code = 15
+
+
+class ExpectationFailed(PtsError):
+    """A truth about the tables that every reader relies on does not hold, or could not be evaluated."""
+
+    exit_code = 17
+
+
+class Unhealthy(PtsError):
+    """The system does not keep what was promised of it: how far it may be behind, how much may be rejected."""
+
+    exit_code = 16
+
+
+class AlertFailed(PtsError):
+    """An alert could not be delivered."""
+
+    exit_code = 18

@@ -6,16 +6,26 @@ runs; `commits/<n>` is written when it is done.
 """
 
 import json
+from datetime import UTC, datetime
+from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
+from pipelines.io.kafka_log import OffsetRange, Offsets, offsets_json, ranges_between
 from pipelines.io.storage import Storage
+
+WAY_OUT = "or go on without it from where the ledger ends: `pts stream --new-checkpoint`"
+"""In a refusal, after what else can be done."""
+
+SEE = "(docs/runbook.md, 'A lost checkpoint')"
 
 
 class Checkpoint:
-    """A streaming checkpoint, read only. Raises `LakeMismatch` for a file that is there but says nothing."""
+    """A streaming checkpoint. Raises `LakeMismatch` for a file that says nothing, or that others need and is gone.
+
+    Spark alone writes what is in it, but for a new one's identity and first offsets.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self.path = path
@@ -28,17 +38,20 @@ class Checkpoint:
             if self.last_planned() is not None:
                 raise LakeMismatch(
                     f"The checkpoint {self.path} has planned batches but lost its file `metadata`, by which writes "
-                    "are told apart. Restore the file; Spark would invent a new identity and write batches a second "
-                    "time."
+                    f"are told apart. Restore the file, {WAY_OUT} {SEE}. Spark would invent a new identity and write "
+                    "batches a second time."
                 )
             return None
-        return str(self._parsed(path, self._storage.text(path))["id"])
+        return str(self._parsed(path)["id"])
 
     def last_planned(self) -> int | None:
         return self._last("offsets")
 
     def last_committed(self) -> int | None:
-        return self._last("commits")
+        committed = self._last("commits")
+        if committed is not None:
+            self._parsed(f"{self.path}/commits/{committed}")  # Spark reads it, and has no word for an empty one
+        return committed
 
     def ranges(self, batch_id: int) -> tuple[OffsetRange, ...]:
         """What a planned batch reads: from where the batch before it ended to where it ends itself."""
@@ -51,21 +64,39 @@ class Checkpoint:
         return self._offsets_in(f"offsets/{batch_id}")
 
     def _offsets_in(self, name: str) -> Offsets:
-        """The last line of a file of the checkpoint; the lines before it are the format's version and Spark's own."""
         path = f"{self.path}/{name}"
-        lines = self._storage.text(path).splitlines()
-        offsets = self._parsed(path, lines[-1] if lines else "")
+        offsets = self._parsed(path)
+        if not all(isinstance(parts, dict) for parts in offsets.values()):  # its last line is gone
+            raise _torn(path)
         return {topic: {int(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()}
 
     def _last(self, log: str) -> int | None:
         numbers = [int(name) for name in self._storage.names(f"{self.path}/{log}") if name.isdigit()]
         return max(numbers, default=None)
 
-    @staticmethod
-    def _parsed(path: str, text: str) -> dict[str, dict[str, int]]:
+    def _parsed(self, path: str) -> dict[str, Any]:
+        """The last line of a file; the lines before it are the format's version and Spark's own."""
+        lines = self._storage.text(path).splitlines() if self._storage.exists(path) else []
         try:
-            return dict(json.loads(text))
+            return dict(json.loads(lines[-1] if lines else ""))
         except ValueError as error:
-            raise LakeMismatch(
-                f"The checkpoint file {path} is empty or torn. Restore it, or see docs/runbook.md, 'A lost checkpoint'."
-            ) from error
+            raise _torn(path) from error
+
+    def set_aside(self) -> None:
+        """Gives it another name, by the time, so that there is none; nothing is deleted."""
+        if self._storage.exists(self.path):
+            name = self.path.rpartition("/")[2]
+            self._storage.rename(self.path, f"{name}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
+
+    def begin(self, query_id: str, start: Offsets) -> None:
+        """Makes one that has planned nothing: of a query of that identity, whose first batch begins at the offsets.
+
+        As Spark does at a query's first start. Where it finds these files, it goes by them.
+        """
+        self._storage.write(f"{self.path}/metadata", json.dumps({"id": query_id}))
+        # Spark's Kafka source skips the first byte (SPARK-19517).
+        self._storage.write(f"{self.path}/sources/0/0", f"\0v1\n{offsets_json(start)}")
+
+
+def _torn(path: str) -> LakeMismatch:
+    return LakeMismatch(f"The checkpoint file {path} is missing, empty or torn. Restore it, {WAY_OUT} {SEE}.")

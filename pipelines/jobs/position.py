@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
-from pipelines.io.checkpoint import Checkpoint
+from pipelines.io.checkpoint import SEE, WAY_OUT, Checkpoint
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
 from pipelines.io.replays import Replays
@@ -30,39 +30,48 @@ def starting_offsets(last: LedgerRow | None, checkpoint: Checkpoint, begin: Offs
 
 def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
     """Raises `LakeMismatch` when the ledger's newest row and the live job's checkpoint contradict each other."""
+    check_ledger(last, checkpoint)
     query_id = checkpoint.query_id()
     if last is None:
-        committed = checkpoint.last_committed()
-        if committed is not None:
-            raise LakeMismatch(
-                f"The checkpoint {checkpoint.path} has committed batch {committed}, but the ledger ops.batches has no "
-                "row. Restore ops.batches, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
-            )
         return
     if query_id != last.checkpoint_id:
         raise LakeMismatch(
             f"The ledger's last batch {last.batch_id} was planned by checkpoint {last.checkpoint_id}, but "
-            f"{checkpoint.path} {'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, or "
-            "rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
+            f"{checkpoint.path} {'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, "
+            f"{WAY_OUT} {SEE}."
         )
     planned, committed = checkpoint.last_planned(), checkpoint.last_committed()
     number = last.checkpoint_batch_id
-    if (
-        planned is None
-        or planned not in (number, number + 1)
-        or committed not in (number, number - 1 if number else None)
-    ):
+    is_planned = (-1 if planned is None else planned) in (number, number + 1)
+    is_committed = (-1 if committed is None else committed) in (number, number - 1)
+    if not (is_planned and is_committed):
         raise LakeMismatch(
             f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and "
-            f"committed {committed}. One of the two was restored from another time: restore both from the same, or "
-            "rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
+            f"committed {committed}. One of the two was restored from another time: restore both from the same, "
+            f"{WAY_OUT} {SEE}."
         )
-    if checkpoint.end_offsets(number) != last.end_offsets:
+    if (reached := checkpoint.start_offsets(number + 1)) != last.end_offsets:
         raise LakeMismatch(
-            f"Batch {number} ends at {last.end_offsets} in the ledger, but at {checkpoint.end_offsets(number)} in "
-            f"{checkpoint.path}. Restore the one that is wrong, or rebuild the lake from the log (docs/runbook.md, "
-            "'A lost checkpoint')."
+            f"Batch {number} ends at {last.end_offsets} in the ledger, but at {reached} in {checkpoint.path}. Restore "
+            f"the one that is wrong, {WAY_OUT} {SEE}."
         )
+
+
+def check_ledger(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
+    """Raises `LakeMismatch` when not the checkpoint was lost but the ledger."""
+    if last is None and (committed := checkpoint.last_committed()) is not None:
+        raise LakeMismatch(
+            f"The checkpoint {checkpoint.path} has committed batch {committed}, but the ledger ops.batches has no "
+            f"row. Restore ops.batches, or rebuild the lake from the log {SEE}."
+        )
+
+
+def is_in_ledger(number: int, query_id: str | None, last: LedgerRow | None) -> bool:
+    """Whether a batch that a checkpoint has planned stands in the ledger, of which this is the newest row.
+
+    Every checkpoint counts its batches from 0.
+    """
+    return last is not None and query_id == last.checkpoint_id and number <= last.checkpoint_batch_id
 
 
 def check_promotions(lake_root: str) -> None:

@@ -46,9 +46,32 @@ def test_planned_batches_without_an_identity_are_refused(spark: SparkSession, fo
         Checkpoint(spark, str(folder)).query_id()
 
 
-@pytest.mark.parametrize("name", ["metadata", "offsets/1"])
-def test_empty_file_is_refused_by_its_name(spark: SparkSession, folder: Path, name: str) -> None:
-    (folder / name).write_text("")
+@pytest.mark.parametrize(
+    ("name", "left"),
+    [("metadata", ""), ("offsets/1", ""), ("offsets/1", "v1"), ("offsets/1", 'v1\n{"conf": 1}'), ("commits/0", "")],
+)
+def test_torn_file_is_refused_by_its_name(spark: SparkSession, folder: Path, name: str, left: str) -> None:
+    (folder / name).write_text(left)
     checkpoint = Checkpoint(spark, str(folder))
     with pytest.raises(LakeMismatch, match=name):
-        _ = [checkpoint.query_id(), checkpoint.ranges(1)]
+        _ = [checkpoint.query_id(), checkpoint.ranges(1), checkpoint.last_committed()]
+
+
+def test_file_that_others_need_and_is_gone_is_refused_by_its_name(spark: SparkSession, folder: Path) -> None:
+    (folder / "offsets" / "0").unlink()
+    with pytest.raises(LakeMismatch, match=r"offsets/0 is missing"):
+        Checkpoint(spark, str(folder)).ranges(1)
+
+
+def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(spark: SparkSession, tmp_path: Path) -> None:
+    start = {"ship-events": {0: 7, 1: 9}, "ship-routes": {0: 2}}
+    checkpoint = Checkpoint(spark, str(tmp_path / "live"))
+    checkpoint.set_aside()
+    for query_id in ("first", "second"):
+        checkpoint.begin(query_id, start)
+        assert checkpoint.query_id() == query_id
+        assert checkpoint.start_offsets(0) == start
+        assert (checkpoint.last_planned(), checkpoint.last_committed()) == (None, None)
+        checkpoint.set_aside()
+    aside = [Checkpoint(spark, str(path)) for path in sorted(tmp_path.iterdir())]
+    assert [each.query_id() for each in aside] == ["first", "second"]

@@ -9,7 +9,7 @@ import pytest
 from pipelines.errors import LakeMismatch, LogTruncated, PtsError, TopicMismatch
 from pipelines.io.kafka_log import OffsetRange, Offsets
 from pipelines.io.ledger import LedgerRow
-from pipelines.jobs.position import check_agreement, check_partitions, starting_offsets
+from pipelines.jobs.position import check_agreement, check_partitions, is_in_ledger, starting_offsets
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BEGIN: Offsets = {"ship-events": {0: 0, 1: 0}}
@@ -37,15 +37,16 @@ class StubCheckpoint:
     def last_committed(self) -> int | None:
         return self.committed
 
-    def end_offsets(self, _batch_id: int) -> Offsets:
-        return self.ends
-
-    def start_offsets(self, _batch_id: int) -> Offsets:
-        return {"ship-events": {0: 3, 1: 4}}
+    def start_offsets(self, batch_id: int) -> Offsets:
+        return self.ends if batch_id else {"ship-events": {0: 3, 1: 4}}
 
 
 FITTING = StubCheckpoint()
 NONE = StubCheckpoint(id=None, planned=None, committed=None)
+NEW = StubCheckpoint(id="new", planned=None, committed=None)
+FIRST_RANGES = (OffsetRange("ship-events", 0, 3, 3), OffsetRange("ship-events", 1, 4, 4))
+BEGUN_ANEW = replace(LAST, batch_id=8, checkpoint_id="new", checkpoint_batch_id=-1, ranges=FIRST_RANGES)
+"""The ledger's row that names a new checkpoint, none of whose batches is in the ledger yet."""
 
 
 def position(last: LedgerRow | None, checkpoint: StubCheckpoint, begin: Offsets = BEGIN, end: Offsets = END) -> Offsets:
@@ -71,6 +72,18 @@ def test_lake_goes_on_where_its_ledger_ends(checkpoint: StubCheckpoint) -> None:
     assert position(LAST, checkpoint) == {"ship-events": {0: 50, 1: 40}}
 
 
+@pytest.mark.parametrize("planned", [None, 0])
+def test_new_checkpoint_begins_where_the_ledger_that_names_it_ends(planned: int | None) -> None:
+    assert position(BEGUN_ANEW, replace(NEW, planned=planned)) == {"ship-events": {0: 3, 1: 4}}
+
+
+def test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint() -> None:
+    assert [is_in_ledger(number, "query", LAST) for number in (4, 5, 6)] == [True, True, False]
+    assert not is_in_ledger(0, "another", LAST)
+    assert not is_in_ledger(0, "new", BEGUN_ANEW)
+    assert not is_in_ledger(0, "query", None)
+
+
 @pytest.mark.parametrize(
     ("last", "checkpoint", "message"),
     [
@@ -81,6 +94,10 @@ def test_lake_goes_on_where_its_ledger_ends(checkpoint: StubCheckpoint) -> None:
         (LAST, replace(FITTING, planned=4, committed=4), "batch 5 .* has planned 4 and committed 4"),
         (LAST, replace(FITTING, committed=3), "batch 5 .* has planned 5 and committed 3"),
         (LAST, replace(FITTING, ends={"ship-events": {0: 51, 1: 40}}), "50.* in the ledger, but at .*51"),
+        (BEGUN_ANEW, FITTING, "planned by checkpoint new, but lake/_checkpoints/live is query"),
+        (BEGUN_ANEW, replace(NEW, planned=1), "batch -1 .* has planned 1 and committed None"),
+        (BEGUN_ANEW, replace(NEW, planned=0, committed=0), "batch -1 .* has planned 0 and committed 0"),
+        (replace(BEGUN_ANEW, ranges=RANGES), NEW, "50.* in the ledger, but at .*3"),
     ],
     ids=[
         "no ledger",
@@ -90,6 +107,10 @@ def test_lake_goes_on_where_its_ledger_ends(checkpoint: StubCheckpoint) -> None:
         "ledger ahead",
         "commits lost",
         "other ends",
+        "old checkpoint",
+        "two batches of a new checkpoint ahead",
+        "ledger behind a new checkpoint",
+        "other start",
     ],
 )
 def test_ledger_and_checkpoint_that_contradict_each_other_are_refused(
