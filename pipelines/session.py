@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pipelines.errors import SetupIncomplete
@@ -116,3 +117,16 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def close_session(spark: SparkSession) -> None:
+    """Stops the session, and ends the connection to its Java.
+
+    With that goes what Java's callbacks hold in this process: of a batch that failed, all that it had in hand, whose
+    loss DuckDB's binding would lament on standard error when the process ends.
+    """
+    gateway = spark.sparkContext._gateway
+    spark.stop()
+    if gateway:
+        gateway.shutdown()
+    SparkContext._gateway = SparkContext._jvm = None  # a session opened later starts a Java of its own

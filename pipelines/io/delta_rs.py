@@ -98,9 +98,11 @@ def greatest(path: str, column: str) -> int | None:
     return value
 
 
-def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
-    """Paths of the files of the newest version; with a column, at least those that hold values within the spans."""
-    actions = _add_actions(path)
+def files(path: str, column: str | None = None, spans: Spans = (), version: int | None = None) -> list[str]:
+    """Paths of the files of a version, the newest when none is given; with a column, at least those that hold values
+    within the spans.
+    """
+    actions = _add_actions(path, version)
     names = [f"{path}/{unquote(name)}" for name in actions["path"].to_pylist()]
     if column is None or f"min.{column}" not in actions.column_names:
         return names
@@ -113,9 +115,9 @@ def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
     ]
 
 
-def _add_actions(path: str) -> pa.Table:
-    """What the log says of each file of the newest version, its statistics as `min.<column>` and `max.<column>`."""
-    return pa.table(DeltaTable(path).get_add_actions(flatten=True))
+def _add_actions(path: str, version: int | None = None) -> pa.Table:
+    """What the log says of each file of the version, its statistics as `min.<column>` and `max.<column>`."""
+    return pa.table(DeltaTable(path, version=version).get_add_actions(flatten=True))
 
 
 def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
@@ -149,6 +151,14 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
 def end_take_over(path: str, table: Table) -> None:
     """Makes the table append-only again, if it is to be."""
     _set_append_only(DeltaTable(path), is_append_only=table.is_append_only)
+
+
+def restore(path: str, version: int, transaction: Transaction) -> None:
+    """Gives the table the rows that it had at a version, in one commit, once per transaction. No row is written: the
+    commit names the files of that version. An append-only table is no exception.
+    """
+    if not _is_written(target := DeltaTable(path), transaction):
+        target.restore(version, commit_properties=_commit(transaction))
 
 
 def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:

@@ -1,6 +1,8 @@
 """Failures of Spark, Delta and Kafka that have a known cause, as the errors that an operator reads."""
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from pipelines.errors import (
@@ -43,8 +45,8 @@ CAUSES = (
     Cause(
         r"ChecksumException",
         LakeMismatch,
-        "A file of the lake or of its checkpoint is damaged. Restore it, or rebuild the lake from the log "
-        "(docs/runbook.md, 'A lost checkpoint').",
+        "A file of the lake or of its checkpoint is damaged. Restore it, or rebuild the lake from the log; a damaged "
+        "checkpoint the job can do without: `pts stream --new-checkpoint` (docs/runbook.md, 'A lost checkpoint').",
     ),
     Cause(
         r"Multiple streaming (queries|jobs)|CONCURRENT_STREAM_LOG_UPDATE"
@@ -71,3 +73,14 @@ def known_failure(error: BaseException) -> PtsError | None:
             line = text[start : found.end() + 160].splitlines()[0].strip()
             return kind(f"{message} The engine said: {line}")
     return None
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raises, for a failure with a known cause, the `PtsError` that it means; any other as it is."""
+    try:
+        yield
+    except Exception as error:
+        if known := known_failure(error):
+            raise known from error
+        raise

@@ -89,6 +89,15 @@ def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict
     return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
+def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[int, int]]) -> int:
+    """How far a position is behind ends of the log; a partition that is ahead of them makes up for no other one."""
+    return sum(
+        max(0, offset - position.get(topic, {}).get(partition, 0))
+        for topic, partitions in ends.items()
+        for partition, offset in partitions.items()
+    )
+
+
 def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     with _reaching(bootstrap_servers) as client:
         found = _descriptions(client, topics)

@@ -48,10 +48,10 @@ class Lake:
         self.spark = spark
         self._storage = Storage(spark)
         self._session_transaction = threading.Lock()
-        self._is_folder = "://" not in root and not MISREAD_PATH.search(root)
+        self.is_folder = "://" not in root and not MISREAD_PATH.search(root)
 
     def path(self, table: Table) -> str:
-        return f"{self.root}/{table.name.replace('.', '/')}"
+        return f"{self.root}/{table.folder}"
 
     def ensure(self, table: Table) -> None:
         """Creates the table from its record, or checks that what is there is the same.
@@ -70,7 +70,7 @@ class Lake:
     def _create(self, table: Table) -> None:
         path, columns = self.path(table), columns_ddl(table)
         refusal = f"Table {table.name} cannot be created at {path}"
-        if self._is_folder:
+        if self.is_folder:
             if foreign := set(self._storage.names(path)) - {"_delta_log"}:
                 raise LakeMismatch(f"{refusal}: there are other files, for example {min(foreign)}.")
             delta_rs.create(path, parsed_schema(columns).json(), table)
@@ -86,7 +86,7 @@ class Lake:
 
     def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
         """The table's schema and properties."""
-        if self._is_folder:
+        if self.is_folder:
             schema, properties = delta_rs.definition(self.path(table))
             return T.StructType.fromJson(json.loads(schema)), properties
         detail = DeltaTable.forPath(self.spark, self.path(table)).detail().first()
@@ -94,7 +94,7 @@ class Lake:
         return self.read(table).schema, detail["properties"]
 
     def exists(self, table: Table) -> bool:
-        if self._is_folder:
+        if self.is_folder:
             return delta_rs.exists(self.path(table))
         return DeltaTable.isDeltaTable(self.spark, self.path(table))
 
@@ -102,12 +102,18 @@ class Lake:
         """The table's rows at its newest version."""
         return self.spark.read.format("delta").load(self.path(table))
 
+    def read_at(self, table: Table, version: int) -> DataFrame:
+        """The table's rows at a version."""
+        if self.is_folder:
+            return self._rows_of(table, delta_rs.files(self.path(table), version=version))
+        return self.spark.read.format("delta").option("versionAsOf", version).load(self.path(table))
+
     def scan(self, table: Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
         """The same, for a few rows among them: without the job that Spark makes of finding the table's files.
 
         With a column, files whose statistics say that it holds no value within the spans are left out.
         """
-        return self._rows_of(table, self.files(table, column, spans)) if self._is_folder else self.read(table)
+        return self._rows_of(table, self.files(table, column, spans)) if self.is_folder else self.read(table)
 
     def files(self, table: Table, column: str | None = None, spans: Spans = ()) -> list[str]:
         """The paths of those files. Of a lake in a folder only."""
@@ -125,7 +131,7 @@ class Lake:
 
     def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
         """The few rows in which a column of numbers holds a value within the spans."""
-        if self._is_folder:
+        if self.is_folder:
             found = delta_rs.rows(self.path(table), column, spans)
         else:
             within = F.lit(False)
@@ -136,7 +142,7 @@ class Lake:
 
     def greatest(self, table: Table, column: str) -> int | None:
         """A column's greatest number; at least that in all files with statistics. None when there is none."""
-        if self._is_folder:
+        if self.is_folder:
             return delta_rs.greatest(self.path(table), column)
         value: int | None = self.read(table).agg(F.max(column)).collect()[0][0]
         return value
@@ -200,7 +206,7 @@ class Lake:
 
     def are_few(self, expected: int) -> bool:
         """Whether so many rows are written in the shorter way."""
-        return expected <= FEW_ROWS and self._is_folder
+        return expected <= FEW_ROWS and self.is_folder
 
     def in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
         """The rows, when they are few; None when they are not, or too large, or the lake is not a folder.
@@ -262,8 +268,9 @@ class Lake:
 
     def missing_files(self, table: Table) -> list[str]:
         """Names of data files that the newest version consists of and that are not there."""
+        named = list(self.files(table) if self.is_folder else map(unquote, self.read(table).inputFiles()))
+        # Only now what is there: between the two, a compaction may add files, but takes none away that was named.
         there = set(self._storage.names(self.path(table)))
-        named = self.files(table) if self._is_folder else map(unquote, self.read(table).inputFiles())
         return sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
 
     def log(self, table: Table) -> TableLog:

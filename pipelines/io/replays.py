@@ -1,6 +1,5 @@
 """Each replay of a lake is a folder `$PTS_LAKE/_shadow/<id>`, with the tables it made and `replay.json`."""
 
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pipelines.commands import REPLAY_ID
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
-from pipelines.io.live_lock import locked
+from pipelines.io.live_lock import insist_on_no_errand, locked
+from pipelines.io.whole_file import write_whole
 
 
 class Record(BaseModel):
@@ -69,6 +69,11 @@ class Promotion(Record):
     before: Mapping[str, int]
     shadow_versions: Mapping[str, int]
     done_at: datetime | None = None
+
+    @property
+    def way_back(self) -> str:
+        """Name of the replay that rolls it back."""
+        return f"back-{self.batch_id}"
 
 
 class Replay(Record):
@@ -162,12 +167,7 @@ class Replays:
         path = Path(self.root(replay.replay_id)) / "replay.json"
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            new = path.with_suffix(".new")
-            with new.open("w") as file:
-                file.write(replay.model_dump_json(indent=2))
-                file.flush()
-                os.fsync(file.fileno())
-            new.replace(path)
+            write_whole(path, replay.model_dump_json(indent=2), is_lasting=True)
         except OSError as error:
             raise LakeUnavailable(f"{path} cannot be written: {error.strerror}.") from error
 
@@ -188,4 +188,5 @@ class Replays:
     def one_at_a_time(self) -> Iterator[None]:
         """Holds the lake's replays; the lock goes with the process. Raises `AnotherWriter` when another one has it."""
         with locked(self._root / "_replay.lock", "already works on a replay of this lake. Wait for it, or stop it."):
+            insist_on_no_errand(str(self._root.parent))
             yield

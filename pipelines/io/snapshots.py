@@ -1,13 +1,13 @@
 """The lake at a batch: which version of every table holds the rows that follow the log up to there."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
-from pipelines.tables import OPS_BATCHES
+from pipelines.tables import OPS_BATCHES, Table
 
 LEDGER = OPS_BATCHES.name
 STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
@@ -39,6 +39,11 @@ class Snapshot:
     committed_at: datetime
     versions: Mapping[str, int]
     expired_before: Mapping[str, datetime | None]
+
+    def insist_on(self, tables: Iterable[Table]) -> None:
+        """Raises `NotFound` when the batch is from before one of the tables."""
+        if unknown := [table.name for table in tables if table.name not in self.versions and table != OPS_BATCHES]:
+            raise NotFound(f"Batch {self.batch_id} has no {', '.join(unknown)} yet: start the job once with this code.")
 
 
 def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:

@@ -3,6 +3,8 @@
 import re
 from typing import TYPE_CHECKING, Any
 
+from pipelines.errors import LakeUnavailable
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -11,7 +13,7 @@ MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
 
 
 class Storage:
-    """Reads and lists small text files by URI."""
+    """Small text files by URI: read, listed, written, and folders of them renamed."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._jvm: Any = spark._jvm
@@ -37,3 +39,18 @@ class Storage:
             return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         finally:
             stream.close()
+
+    def write(self, path: str, text: str) -> None:
+        """Makes the file, and the folders that it is in. Cut off, it may be there with less in it."""
+        files, location = self._open(path)
+        stream = files.create(location, False)
+        try:
+            stream.write(bytearray(text, "utf-8"))
+        finally:
+            stream.close()
+
+    def rename(self, folder: str, name: str) -> None:
+        """Gives a folder another name beside it. Raises `LakeUnavailable` when the storage refuses."""
+        files, location = self._open(folder)
+        if not files.rename(location, self._jvm.org.apache.hadoop.fs.Path(location.getParent(), name)):
+            raise LakeUnavailable(f"{folder} cannot be renamed to {name}. Check the permissions of the lake.")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from pipelines.errors import LakeMismatch
 from pipelines.io.storage import Storage
 
 
@@ -70,9 +71,15 @@ class TableLog:
         self._folder = f"{table_path}/_delta_log"
 
     def newest_version(self) -> int:
-        """By a look at the whole folder."""
+        """By a look at the whole folder.
+
+        Raises `LakeMismatch` when its commit is empty or torn. Power that is lost leaves such files, and not every
+        reader notices: to delta-rs, an empty one is a version in which nothing happened.
+        """
         names = self._storage.names(self._folder)
-        return max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
+        version = max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
+        self._actions(version)
+        return version
 
     def has(self, version: int) -> bool:
         return self._storage.exists(self._file(version))
@@ -89,8 +96,8 @@ class TableLog:
                 yield change
 
     def change(self, version: int) -> Change | None:
-        """What a commit did; None when it changed no row and carries no transaction."""
-        actions = [json.loads(line) for line in self._storage.text(self._file(version)).splitlines()]
+        """What a commit did; None when it changed no row and carries no transaction. Raises as `newest_version`."""
+        actions = self._actions(version)
         files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
         redefines = any("metaData" in action or "protocol" in action for action in actions)
         marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
@@ -99,6 +106,20 @@ class TableLog:
         operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
         added = tuple(action["add"] for action in actions if "add" in action)
         return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
+
+    def _actions(self, version: int) -> list[dict[str, Any]]:
+        file = self._file(version)
+        try:
+            actions = [json.loads(line) for line in self._storage.text(file).splitlines()]
+        except ValueError:
+            actions = []
+        if not actions:
+            raise LakeMismatch(
+                f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
+                "folder: `pts rebuild` makes it anew from silver; or rebuild the lake from the log "
+                "(docs/runbook.md, 'A table was changed')."
+            )
+        return actions
 
     def _file(self, version: int) -> str:
         return f"{self._folder}/{version:020d}.json"

@@ -85,8 +85,8 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
     """
     names = chosen(command.tables)
     spans = [(command.begin, command.end)]
+    at = snapshot(settings.lake_root)
     with spark_job(settings, "backfill") as spark:
-        at = snapshot(settings.lake_root)
         with made_anew(names, spans, _at(spark, settings.lake_root, at.versions), at.expired_before) as tables:
             found = [table.found for table in tables]
         if command.dry_run or all(table.is_right for table in found):

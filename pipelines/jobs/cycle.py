@@ -40,5 +40,5 @@ class Cycle:
         return Following((self._left.pop(0),), self._up_to)
 
     def begin_anew(self) -> None:
-        """After all tables were brought up to date at once."""
+        """After all tables may have been brought up to date at once: what is left of a cycle would bring them back."""
         self._left, self._began = [], self._clock()

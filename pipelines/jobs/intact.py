@@ -13,6 +13,9 @@ from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
 MAINTENANCE = re.compile(r"(rebuild|expire|backfill)-")
 """How the transactions of commands begin that write without reading the log."""
 
+NEW_CHECKPOINT = "new-checkpoint"
+"""How the transactions of a start begin that takes back what a lost batch had written."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -51,7 +54,7 @@ def prepare(
     """
 
     def examined(table: Table) -> State:
-        found = State(table) if table.name in rebuilds else _state(lake, table, last, checkpoint_id, cut_off)
+        found = State(table) if table.name in rebuilds else state_of(lake, table, last, checkpoint_id, cut_off)
         if not found.damage:
             lake.ensure(table)
         return found
@@ -64,7 +67,11 @@ def prepare(
     return states
 
 
-def _state(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None) -> State:
+def state_of(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None) -> State:
+    """How one table stands to the ledger; see `prepare`.
+
+    Raises `LakeMismatch` when it was written by a batch that the checkpoint cannot have planned after the ledger.
+    """
     expected = last.tables[table.name].version if last and table.name in last.tables else 0
     ledger_says = (
         f"after batch {last.batch_id} the ledger has it at version {expected}" if last else "the ledger is empty"
@@ -82,6 +89,10 @@ def _state(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str 
     for change in changes:
         if change in by_maintenance and (is_gold(table) or table == OPS_EXPIRED_REPORTS):
             continue  # what it left half done can be made anew; the archive counts only where the report is gone
+        if change.transaction and change.transaction.writer == NEW_CHECKPOINT:
+            raise LakeMismatch(
+                "A start with a new checkpoint was cut off between tables. `pts stream --new-checkpoint` ends it."
+            )
         if change.transaction is None or change.transaction.writer != checkpoint_id:
             return State(table, damage=f"was changed: {change.description}, but {ledger_says}")
         number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table))

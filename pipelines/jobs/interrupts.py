@@ -3,7 +3,8 @@
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from queue import Empty, SimpleQueue
 from types import FrameType
 from typing import Any
 
@@ -23,9 +24,35 @@ def signals_interrupt() -> Iterator[None]:
 
 
 class StopRequest(threading.Event):
-    """Set when somebody asked to stop; `is_ctrl_c` when it was a person at the keyboard."""
+    """Set when somebody asked to stop; `is_ctrl_c` when it was a person at the keyboard.
+
+    A signal handler may set it: it runs in the middle of the thread that waits, and would wait forever for the lock of
+    a plain event that this thread holds at that moment. A `SimpleQueue` is made for that:
+    https://docs.python.org/3/library/queue.html#queue.SimpleQueue.put
+    """
 
     is_ctrl_c = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._has_asked = False
+        self._asked: SimpleQueue[None] = SimpleQueue()
+
+    def set(self) -> None:
+        """Also for a signal handler."""
+        self._has_asked = True
+        self._asked.put(None)
+
+    def is_set(self) -> bool:
+        """Whether somebody asked."""
+        return self._has_asked
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Waits so many seconds, and says whether somebody asked."""
+        with suppress(Empty):
+            if not self._has_asked:
+                self._asked.put(self._asked.get(timeout=timeout))
+        return self._has_asked
 
 
 @contextmanager

@@ -61,7 +61,11 @@ class LakeJob(ABC):
 
         Raises `LakeMismatch` when ledger, planner and tables contradict each other.
         """
-        self.lake = Lake(self._spark, self.lake.root)  # another command may have had the tables meanwhile
+        # Another command may have had the tables meanwhile, and brought them further than a cycle was to.
+        self.lake = Lake(self._spark, self.lake.root)
+        self._cycle.begin_anew()
+        if self.lake.exists(OPS_BATCHES):
+            self.lake.log(OPS_BATCHES).newest_version()  # raises where its last row was lost half-way
         self.lake.ensure(OPS_BATCHES)
         ledger = Ledger(self._spark, self.lake)
         self.last = ledger.last()

@@ -1,18 +1,22 @@
 """One line per micro-batch: for a person on a terminal, as JSON everywhere else."""
 
 import json
+import threading
 import time
 from collections import deque
+from datetime import UTC, datetime
+from typing import Any, Self
 
 from rich.console import Console
 
 from pipelines.errors import BrokerUnavailable
-from pipelines.io.kafka_admin import end_offsets
+from pipelines.io.heartbeat import beat
+from pipelines.io.kafka_admin import TIMEOUT_SECONDS, end_offsets, records_between
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
 from pipelines.progress import show_line
 
-SAMPLE_SECONDS = 0.5
+BEAT_SECONDS = 1.0
 
 
 class LiveProgress:
@@ -21,37 +25,65 @@ class LiveProgress:
     Lag in seconds is how long ago the log's ends were where the job stands now. It needs no record's timestamp, so
     history that is loaded with its own times does not confuse it. In a backlog from before the start it counts from
     the start.
+
+    While it is entered, a thread of its own beats once a second: whatever the job's threads do, and for how long. A
+    broker that is away is the query's business; the beat goes on, with the lag that is known. What else goes wrong in
+    that thread, `check` raises.
     """
 
-    def __init__(self, bootstrap_servers: str, topics: list[str], start: Offsets) -> None:
+    def __init__(self, bootstrap_servers: str, topics: list[str], start: Offsets, lake_root: str) -> None:
         self._servers = bootstrap_servers
+        self._lake_root = lake_root
         self._topics = topics
+        self._state = threading.Lock()
+        """Of position and heads, and never held while a broker is waited for."""
         self._position = start
         self._heads: deque[tuple[float, Offsets]] = deque()
-        self._sampled_at = 0.0
         self._console = Console()
-        self.sample()
+        self._has_ended = threading.Event()
+        self._failure: Exception | None = None
+        self._beating = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
 
-    def sample(self) -> None:
-        """Notes where the log ends now, at most twice a second; a broker that is away is the query's business."""
-        if time.monotonic() - self._sampled_at < SAMPLE_SECONDS:
-            return
-        self._sampled_at = time.monotonic()
+    def __enter__(self) -> Self:
+        self._sample()
+        self._beating.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._has_ended.set()
+        self._beating.join(TIMEOUT_SECONDS)  # it may wait for a broker that is away
+
+    def check(self) -> None:
+        """Raises what ended the heartbeat, as a topic that is gone."""
+        if self._failure:
+            raise self._failure
+
+    def _beat_on(self) -> None:
+        while not self._has_ended.is_set():
+            try:
+                self._sample()
+                beat(self._lake_root, {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **self._lag()})
+            except Exception as error:
+                self._failure = error
+                return
+            self._has_ended.wait(BEAT_SECONDS)
+
+    def _sample(self) -> None:
+        """Notes where the log ends now."""
+        asked_at = time.monotonic()
         try:
-            self._heads.append((self._sampled_at, end_offsets(self._servers, self._topics)))
+            head = end_offsets(self._servers, self._topics)
         except BrokerUnavailable:
             return
+        with self._state:
+            if not self._heads or self._heads[-1][0] < asked_at:  # else another thread's answer is newer
+                self._heads.append((asked_at, head))
 
     def batch_done(self, row: LedgerRow, seconds: float) -> None:
         """Prints the batch's line."""
-        self._position = row.end_offsets
-        self._sampled_at = 0.0
-        self.sample()
-        while len(self._heads) > 1 and self._behind(self._heads[1][1]) == 0:
-            self._heads.popleft()
-        sampled_at, _ = self._heads[0] if self._heads else (time.monotonic(), row.end_offsets)
-        newest = self._heads[-1][1] if self._heads else row.end_offsets
-        is_level = self._behind(newest) == 0
+        with self._state:
+            self._position = row.end_offsets
+        self._sample()
         counts = row.counts.values()
         records = sum(count.read for count in counts)
         line = {
@@ -59,8 +91,7 @@ class LiveProgress:
             "committed_at": row.committed_at.isoformat(timespec="milliseconds"),
             "records": records,
             "records_per_second": round(records / seconds),
-            "lag_records": self._behind(newest),
-            "lag_seconds": 0.0 if is_level else round(time.monotonic() - sampled_at, 1),
+            **self._lag(),
             "accepted": sum(count.accepted for count in counts),
             "duplicates": sum(count.duplicate for count in counts),
             "quarantined": sum(count.quarantined for count in counts),
@@ -68,10 +99,12 @@ class LiveProgress:
         }
         show_line(json.dumps(line), self._console)
 
-    def _behind(self, head: Offsets) -> int:
-        """Records between the job's position and a head of the log."""
-        return sum(
-            max(0, offset - self._position.get(topic, {}).get(partition, 0))
-            for topic, partitions in head.items()
-            for partition, offset in partitions.items()
-        )
+    def _lag(self) -> dict[str, Any]:
+        with self._state:
+            while len(self._heads) > 1 and records_between(self._position, self._heads[1][1]) == 0:
+                self._heads.popleft()
+            if not self._heads:
+                return {"lag_records": 0, "lag_seconds": 0.0}
+            behind = records_between(self._position, self._heads[-1][1])
+            since = self._heads[0][0]
+        return {"lag_records": behind, "lag_seconds": round(time.monotonic() - since, 1) if behind else 0.0}

@@ -10,7 +10,7 @@ from pipelines.errors import LakeMismatch
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow
 from pipelines.jobs.batch import Batch
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.tables import TABLES
 

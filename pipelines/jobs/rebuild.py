@@ -5,8 +5,8 @@ import threading
 from pipelines.commands import Rebuild, Stream
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS
+from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.sole_writer import sole_writer
-from pipelines.jobs.stream import LiveJob
 from pipelines.jobs.topics import check_topics
 from pipelines.settings import Settings
 

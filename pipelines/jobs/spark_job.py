@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.io.failures import known_failure
-from pipelines.session import open_session
+from pipelines.io.failures import explained
+from pipelines.session import close_session, open_session
 from pipelines.settings import Settings
 
 
@@ -15,10 +15,7 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
     """Raises, for an engine's failure with a known cause, the `PtsError` that it means."""
     spark = open_session(settings, name)
     try:
-        yield spark
-    except Exception as error:
-        if known := known_failure(error):
-            raise known from error
-        raise
+        with explained():
+            yield spark
     finally:
-        spark.stop()
+        close_session(spark)

@@ -19,7 +19,6 @@ from pipelines.contracts.topics import FieldKind, Topic, WireField
 QUOTED = '"[^"]*+(?:""[^"]*+)*+"'
 BARE = r'[^",\r\n]*+'
 CSV_FIELD = f"(?:{QUOTED}|{BARE})"
-CSV_RECORD = rf"\A{CSV_FIELD}(?:,{CSV_FIELD})*+\z"
 
 JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
     "integer": ("BIGINT", "STRING"),
@@ -28,7 +27,13 @@ JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
 }
 """Variant types that a JSON member may have; a number with a fraction, an exponent or over 64 bits is no BIGINT."""
 
-SCRATCH = ("broken", "text", "line", "fields", "document")
+NESTED = "a nested value"
+"""The text of a member that is an object or an array: no field may be one. Spark writes it as text, and describes its
+type, by recursion: at some hundreds of levels the stack overflows, and that ends the process."""
+
+FLAT_OBJECT = r"\A[^\[{]*+\{[^\[{]*+\z"
+
+SCRATCH = ("broken", "text", "line", "fields", "document", "is_flat")
 """Columns that only the steps need."""
 
 
@@ -58,9 +63,11 @@ def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
         text.endswith("\n"), F.expr("left(text, length(text) - 1)")
     ).otherwise(text)  # fmt: skip
     has_quotes, has_breaks = _has('"'), _has("\r") | _has("\n")
+    # Neither way takes more fields out than there may be, and one: a value can be 16 MiB of commas.
+    record = rf"\A{CSV_FIELD}(?:,{CSV_FIELD}){{0,{len(fields)}}}+\z"
     quoted_parts = F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)
-    parts = F.when(has_quotes, F.when(F.col("line").rlike(CSV_RECORD), quoted_parts)).when(
-        ~has_breaks, F.split("line", ",")
+    parts = F.when(has_quotes, F.when(F.col("line").rlike(record), quoted_parts)).when(
+        ~has_breaks, F.split("line", ",", len(fields) + 1)
     )
     syntax = F.coalesce(
         "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
@@ -99,16 +106,39 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     in_object = F.try_parse_json(F.concat(F.lit('{"":'), "text", F.lit("}")))
     is_object = F.col("text").rlike(r"\A[ \t\r\n]*+\{") & in_array.isNotNull() & in_object.isNotNull()
     wire = F.struct(
-        *(F.try_variant_get("document", f"$.{field.name}", "string").alias(field.column) for field in fields)
+        *(
+            F.when(_is_nested(field), NESTED)
+            .otherwise(F.try_variant_get(_scalar(field), "$", "string"))
+            .alias(field.column)
+            for field in fields
+        )
     )
     mistyped = F.coalesce(*(_mistyped(field) for field in fields))
     return (
-        {"document": F.when(F.col("broken").isNull() & is_object, document)},
+        {
+            "document": F.when(F.col("broken").isNull() & is_object, document),
+            "is_flat": F.col("text").rlike(FLAT_OBJECT),
+        },
         {"syntax": F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))},
         {"wire": wire, "mistyped": mistyped},
     )
 
 
+def _is_nested(field: WireField) -> Column:
+    """Whether the member is an object or an array. Most values have no bracket but their first."""
+    containers = (_member(field, kind).isNotNull() for kind in ("array<variant>", "map<string,variant>"))
+    return F.when(F.col("is_flat"), F.lit(False)).otherwise(reduce(Column.__or__, containers))
+
+
+def _scalar(field: WireField) -> Column:
+    """The member, or null: also where it is nested, lest anything looks into it."""
+    return F.when(~_is_nested(field), _member(field, "variant"))
+
+
 def _mistyped(field: WireField) -> Column:
-    member = F.schema_of_variant(F.try_variant_get("document", f"$.{field.name}", "variant"))
-    return F.when(~member.isin("VOID", *JSON_TYPES[field.kind]), field.name)
+    is_other = ~F.schema_of_variant(_scalar(field)).isin("VOID", *JSON_TYPES[field.kind])
+    return F.when(_is_nested(field) | is_other, field.name)
+
+
+def _member(field: WireField, kind: str) -> Column:
+    return F.try_variant_get("document", f"$.{field.name}", kind)

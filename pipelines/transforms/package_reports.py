@@ -21,12 +21,17 @@ MEMBERS = {
 }
 """Member of the JSON object -> column of gold.remaining_stops."""
 
+LONGEST_CODE = 1_000
+"""Characters of a `statusCode` that a message tells; the table has all of them. A text may be as long as the broker
+lets a record be, but no producer sends more than 1 MB unless told otherwise: each start would end at such a scan.
+"""
+
 
 def package_reports(reports: DataFrame) -> DataFrame:
     """One Kafka record (key, value) per changed report: the tracking number, and a JSON object, null members included.
 
     Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route,
-    the same message.
+    the same message. A `statusCode` is cut off at `LONGEST_CODE`.
     """
     return reports.select(*_message())
 
@@ -39,5 +44,7 @@ def _message() -> tuple[Column, ...]:
 
 
 def _member(column: str) -> Column:
+    if column == "status_code":
+        return F.left(column, F.lit(LONGEST_CODE))
     is_time = column.endswith(("_at", "_timestamp"))
     return F.date_format(column, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'") if is_time else F.col(column)

@@ -8,9 +8,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io.lake import Lake
-from pipelines.jobs import stream
+from pipelines.jobs import live_job
 from pipelines.jobs.batch import Batch, Following, maintenance_batch
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.comparison import Rows, expected_rows
@@ -67,7 +67,7 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(
         run(CrashingLake(spark, str(root), writes), spark, RECORDS, planned[2:])
     write_checkpoint(root, planned, cut_off=True)
 
-    monkeypatch.setattr(stream, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
     job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
     assert job.prepare(), "a batch was cut off"
     assert job.last is not None

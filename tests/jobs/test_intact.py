@@ -1,6 +1,7 @@
 """A table that does not hold what the ledger says stops the start, which says how to go on."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,9 @@ from pipelines.io.ledger import Ledger, TableState
 from pipelines.io.table_log import Transaction
 from pipelines.jobs.batch import Standing
 from pipelines.jobs.intact import prepare
+from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.micro_batch import MicroBatch
+from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
 from tests.batches import WIRE_FORMATS, Crashed, CrashingLake, batches, new_lake, run
 from tests.memory_log import MemoryLog
@@ -104,6 +107,24 @@ def test_a_gold_table_changed_by_hand_is_refused_with_the_way_out(
         start(spark, copied)
     assert "`pts rebuild gold.stop_activity`" in str(refusal.value)
     assert start(spark, copied, rebuilds=("gold.stop_activity",)) == NOTHING
+
+
+@pytest.mark.parametrize("table", ["silver/ship_events", "gold/remaining_stops"])
+@pytest.mark.parametrize("length", [0, 40, 400])
+def test_commit_that_lost_power_left_empty_or_torn_is_refused(
+    spark: SparkSession, copied: Path, table: str, length: int
+) -> None:
+    commit = max((copied / table / "_delta_log").glob("*.json"))
+    os.truncate(commit, length)
+    with pytest.raises(LakeMismatch, match=f"{commit.name} is empty or torn"):
+        start(spark, copied)
+
+
+def test_ledger_that_lost_power_left_torn_is_refused(spark: SparkSession, copied: Path) -> None:
+    commit = max((copied / "ops/batches/_delta_log").glob("*.json"))
+    os.truncate(commit, 0)
+    with pytest.raises(LakeMismatch, match=f"{commit.name} is empty or torn"):
+        LiveJob(spark, Settings(lake=str(copied))).prepare()
 
 
 def test_all_damaged_tables_are_named_with_one_command_for_them(spark: SparkSession, copied: Path) -> None:

@@ -1,20 +1,81 @@
 """The live job lends the lake between two batches, and goes on from what it finds."""
 
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.errors import AnotherWriter
+from pipelines.graph import FOLLOW_EVERY
+from pipelines.io.live_lock import Request, borrowed, live_lock
+from pipelines.jobs import live_job
 from pipelines.jobs.batch import maintenance_batch
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.cycle import Cycle
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
 from tests.comparison import expected_rows
+from tests.memory_log import MemoryLog
 from tests.test_order_free import drawn
 
 PACK = packed(drawn(20))
 BATCHES = batches(*PACK.batches)
+
+
+def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSession, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+    with live_lock(settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+
+        def ask() -> str | None:
+            with borrowed(settings.lake_root, "promote fix") as answer:
+                return answer
+
+        job = LiveJob(spark, settings, lock, lambda words, *_: f"done: {words}")
+        job.prepare()
+        asking = pool.submit(ask)
+        while lock.request is None and not asking.done():
+            pass
+        job._lend_if_asked()
+        assert asking.result() == "done: promote fix"
+        with pytest.raises(AnotherWriter), live_lock(settings.lake_root):
+            pass
+
+
+def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, PACK.records))
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+
+    class Lock:
+        request = Request("1", "promote fix")
+        errand = staticmethod(lambda _: nullcontext(True))
+        answer = staticmethod(lambda *_: None)
+
+    def errand(*_: object) -> str:
+        other = LiveJob(spark, settings)
+        other.prepare()
+        other.catch_up()
+        return "done"
+
+    lock: Any = Lock()
+    job = LiveJob(spark, settings, lock, errand)
+    job.prepare()
+    now = chain([0.0], repeat(FOLLOW_EVERY.total_seconds()))
+    job._cycle = Cycle(clock=lambda: next(now))
+    assert job._cycle.next(job.last), "the first of several turns"
+    job._lend_if_asked()
+    assert job._cycle.next(job.last) is None
+    assert tables(job.lake) == expected_rows(PACK.records)
 
 
 def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_ledger(
@@ -25,7 +86,7 @@ def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_le
     write_checkpoint(tmp_path / "lake", BATCHES)
 
     class Lock:
-        is_asked_for = True
+        request = Request("1", "")
 
         def lend(self) -> None:
             LiveJob(spark, settings).prepare(["gold.stop_activity"])

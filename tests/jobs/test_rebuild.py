@@ -15,7 +15,7 @@ from pipelines.io.ledger import Ledger
 from pipelines.jobs import rebuild
 from pipelines.jobs.batch import Batch, Following, maintenance_batch
 from pipelines.jobs.intact import prepare
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables
 from tests.cases import packed

@@ -1,6 +1,6 @@
 """Every rule broken on purpose, and the test that must notice: see `tests/mutations/__main__.py`."""
 
-from tests.mutations import of_batches, of_history, of_records, of_reports, of_windows
+from tests.mutations import of_batches, of_compaction, of_history, of_records, of_reports, of_windows
 from tests.mutations.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -9,6 +9,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of_windows.MUTATIONS,
     *of_batches.MUTATIONS,
     *of_history.MUTATIONS,
+    *of_compaction.MUTATIONS,
 )
 
 __all__ = ["MUTATIONS", "Mutation"]

@@ -7,7 +7,9 @@ ASKED = "pipelines/jobs/batch.py"
 BATCH = "pipelines/jobs/micro_batch.py"
 HEARD = "pipelines/jobs/heard.py"
 CYCLE = "pipelines/jobs/cycle.py"
+LAKE_JOB = "pipelines/jobs/lake_job.py"
 POSITION = "pipelines/jobs/position.py"
+LOSS = "pipelines/jobs/new_checkpoint.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
@@ -37,10 +39,18 @@ ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn
 T_FOLLOWING = "tests/jobs/test_following.py"
 UP_TO = f"{T_FOLLOWING}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
 TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_next_start"
+TURNS_LEFT = (
+    "tests/jobs/test_lending.py::test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken"
+)
 HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 T_POSITION = "tests/jobs/test_position.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
+BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
+T_LOSS = "tests/jobs/test_new_checkpoint.py"
+GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends[missing]"
+BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
+NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
 SECOND_JOB = "tests/io/test_live_lock.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
 
 WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
@@ -56,6 +66,7 @@ SIDE_BY_SIDE = "Flows run side by side, once those above them are done that they
 TRUNCATED = "A lost or truncated log stops the job"
 PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
+LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
 ONE_WRITER = "One writer: a second live job is refused"
 TRUTH = "Row-level truth is a CHECK constraint"
 
@@ -211,6 +222,12 @@ MUTATIONS = (
         ONE_CYCLE,
     ),
     Mutation(
+        CADENCES, "turns are taken that were left when another command brought all tables further",
+        LAKE_JOB,
+        "        self._cycle.begin_anew()\n        if self.lake.exists(", "        if self.lake.exists(",
+        TURNS_LEFT,
+    ),
+    Mutation(
         CADENCES, "all turns are taken at once",
         CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following(tuple(self._left), self._up_to)", ONE_CYCLE,
     ),
@@ -258,9 +275,74 @@ MUTATIONS = (
     ),
     Mutation(
         AGREEMENT, "a ledger without rows begins anew under an old checkpoint",
-        POSITION, "if committed is not None:", "if query_id is None:", f"{CONTRADICTION}[no ledger]",
+        POSITION, "if last is None and (committed", "if last is None and not checkpoint.query_id() and (committed",
+        f"{CONTRADICTION}[no ledger]",
     ),
-    Mutation(ONE_WRITER, "jobs share the lock", LOCK, "fcntl.LOCK_EX", "fcntl.LOCK_SH", SECOND_JOB),
+    Mutation(
+        AGREEMENT, "a new checkpoint may begin anywhere",
+        POSITION, "(reached := checkpoint.start_offsets(number + 1)) != last.end_offsets",
+        "(reached := checkpoint.start_offsets(number + 1)) != last.end_offsets and number >= 0",
+        f"{CONTRADICTION}[other start]",
+    ),
+    Mutation(
+        LOST, "a batch counts as done by its number alone",
+        POSITION, "query_id == last.checkpoint_id and number", "number", BY_NUMBER,
+    ),
+    Mutation(
+        LOST, "what the lost batch has written stays", LOSS, "return None if damage else version", "return None", BACK,
+    ),
+    Mutation(
+        LOST, "a table goes back to what the lost batch has made of it",
+        LOSS, "changes[0].version - 1 if changes", "changes[0].version if changes", BACK,
+    ),
+    Mutation(
+        LOST, "the ledger does not learn that a table went back",
+        LOSS, "changes[-1].version if _is_back(table, base, changes) else known.version", "known.version", BACK,
+    ),
+    Mutation(
+        LOST, "a table that waits is told to have moved",
+        LOSS, "batch_id if known.position == base.batch_id else known.position", "batch_id", GOES_ON,
+    ),
+    Mutation(
+        LOST, "the new checkpoint begins where the log begins",
+        LOSS, "checkpoint.begin(query_id, start)", "checkpoint.begin(query_id, begin)", GOES_ON,
+    ),
+    Mutation(
+        LOST, "what is left of the old checkpoint is in the way",
+        LOSS, "checkpoint.set_aside()", "pass", f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends[foreign]",
+    ),
+    Mutation(
+        LOST, "a table that is back already is taken for damaged",
+        LOSS, "return bool(changes) and changes[-1]", "return not changes and changes[-1]",
+        f"{T_LOSS}::test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_other",
+    ),
+    Mutation(
+        LOST, "the old checkpoint goes on with tables of which some went back",
+        "pipelines/jobs/intact.py", "change.transaction.writer == NEW_CHECKPOINT", "change.transaction.writer is None",
+        f"{T_LOSS}::test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back",
+    ),
+    Mutation(
+        LOST, "a checkpoint that fits is replaced",
+        LOSS, "return NEW_CHECKPOINT not in writers and", "return NEW_CHECKPOINT in writers and",
+        f"{T_LOSS}::test_when_nothing_is_lost_it_is_refused",
+    ),
+    Mutation(
+        LOST, "the log need not go on where the ledger ends",
+        LOSS, "starting_offsets(base, checkpoint, begin, end)", "base.end_offsets", NO_LOG,
+    ),
+    Mutation(
+        LOST, "the log need not hold what bronze still has to keep",
+        LOSS, "check_archived(Standing.after(last, ledger).reached, begin)", "pass", NO_LOG,
+    ),
+    Mutation(
+        LOST, "an empty ledger begins where the log does now",
+        LOSS, "if any(offset for partitions", "if all(offset for partitions",
+        f"{T_LOSS}::test_lake_whose_first_batch_is_lost_is_refused_when_the_log_has_lost_its_beginning",
+    ),
+    Mutation(
+        ONE_WRITER, "jobs share the lock",
+        LOCK, "LOCK_EX | fcntl.LOCK_NB)\n            if", "LOCK_SH | fcntl.LOCK_NB)\n            if", SECOND_JOB,
+    ),
     Mutation(
         TRUTH, "tables are created without",
         RECORD, 'return properties | {f"delta.constraints.{name}": rule for name, rule in self.constraints.items()}',

@@ -69,12 +69,21 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "what is to be done is not written down first",
-        f"{REPLAY}/promote.py", "                replays.save(replay)\n            _publish", "            _publish",
+        f"{REPLAY}/promote.py", "            replays.save(replay)\n        _publish", "        _publish",
         CUT_OFF,
     ),
     Mutation(
+        UNDER_WAY, "what was promoted already is promoted again, and its way back leads to itself",
+        f"{REPLAY}/promote.py", "    if replay.under_way or not replay.promotions:", "    if replay:", BACK,
+    ),
+    Mutation(
+        UNDER_WAY, "a command that is gone leaves the job's errand without a lock",
+        "pipelines/io/live_lock.py", "    if other := holder(_errand_file(lake_root)):", "    if other := None:",
+        "tests/io/test_live_lock.py::test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone",
+    ),
+    Mutation(
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
-        f"{REPLAY}/promote.py", "            checked_job(spark, settings).catch_up()\n", "            pass\n",
+        "pipelines/jobs/maintenance.py", "if job.prepare():", "if job.prepare() is None:",
         NOT_PROMOTED,
     ),
     Mutation(

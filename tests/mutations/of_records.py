@@ -70,7 +70,7 @@ MUTATIONS = (
     ),
     Mutation(
         MALFORMED, "what stands around a quoted field is skipped",
-        DECODE, 'F.when(F.col("line").rlike(CSV_RECORD), quoted_parts)', "quoted_parts", EVENTS,
+        DECODE, 'F.when(F.col("line").rlike(record), quoted_parts)', "quoted_parts", EVENTS,
     ),
     Mutation(
         MALFORMED, "a line break outside quotes is data",

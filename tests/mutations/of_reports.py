@@ -18,6 +18,7 @@ NEW_ROUTE = f"{REPORTS}::test_new_route_changes_the_report_without_a_new_scan"
 T_MESSAGES = "tests/transforms/test_package_reports.py"
 WHOLE_MESSAGE = f"{T_MESSAGES}::test_message_tells_the_report_and_the_coordinates_of_scan_and_route"
 ALL_MEMBERS = f"{T_MESSAGES}::test_message_has_every_member_also_where_there_is_nothing_to_say"
+SMALL_MESSAGE = f"{T_MESSAGES}::test_message_is_small_enough_for_any_producer_however_long_the_status_code_is"
 
 LATEST_SCAN = "Latest scan: greatest (occurred_at, kafka_timestamp, kafka_partition, kafka_offset)"
 ROUTE_IN_FORCE = "Route in force: greatest (kafka_timestamp, kafka_partition, kafka_offset)"
@@ -26,6 +27,7 @@ REPORT = "number_of_remaining_stops = end_stop_id - current_stop_id; null until 
 EITHER_FIRST = "A new route changes the report without a new scan; a scan may come before its route"
 ONCE = "The same rows, folded again, change nothing"
 PUBLISHED = "A message says what the report says, nulls included"
+SENDABLE = "A message is never too large for a producer"
 
 _SCAN_ORDER = 'SCAN_ORDER = ("occurred_at", *RECENCY)'
 _ROUTE_ORDER = "ROUTE_ORDER = RECENCY"
@@ -110,5 +112,9 @@ MUTATIONS = (
     Mutation(
         PUBLISHED, "times are cut off at the second",
         MESSAGES, "HH:mm:ss.SSSSSS", "HH:mm:ss", WHOLE_MESSAGE,
+    ),
+    Mutation(
+        SENDABLE, "a code of megabytes is told as a whole",
+        MESSAGES, "return F.left(column, F.lit(LONGEST_CODE))", "return F.col(column)", SMALL_MESSAGE,
     ),
 )  # fmt: skip

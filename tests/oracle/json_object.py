@@ -11,6 +11,7 @@ MAX_JSON_DEPTH = 999
 
 MAX_NUMBER_DIGITS = 1_000
 MAX_NAME_CHARACTERS = 50_000
+"""In UTF-16, where a character beyond the basic plane counts as two."""
 
 _TOKEN = re.compile(
     r"[ \t\n\r]*(?:"
@@ -97,7 +98,7 @@ def _new_name(token: _Token, members: dict[str, JsonValue]) -> str:
     if kind != "string":
         raise RejectedError("malformed")
     name = _unescaped(spelling)
-    if name in members or len(name) > MAX_NAME_CHARACTERS:
+    if name in members or len(name.encode("utf-16-le")) // 2 > MAX_NAME_CHARACTERS:
         raise RejectedError("malformed")
     return name
 
@@ -108,7 +109,7 @@ def _value(token: _Token) -> JsonValue:
     if kind == "string":
         return _unescaped(spelling)
     if kind == "number":
-        if sum(character.isdigit() for character in spelling) > MAX_NUMBER_DIGITS:
+        if _digits(spelling) > MAX_NUMBER_DIGITS:
             raise RejectedError("malformed")
         return Number(spelling)
     if kind == "word":
@@ -118,6 +119,16 @@ def _value(token: _Token) -> JsonValue:
     if spelling == "[":
         return []
     raise RejectedError("malformed")
+
+
+def _digits(spelling: str) -> int:
+    """Digits as Jackson counts them: after an integer part of 0, one less for each of fraction and exponent that is
+    not there.
+    """
+    count = sum(character.isdigit() for character in spelling)
+    if not spelling.lstrip("-").startswith("0") or count == 1:
+        return count
+    return count - ("." not in spelling) - ("e" not in spelling.lower())
 
 
 def _unescaped(spelling: str) -> str:

@@ -18,6 +18,7 @@ from tests.oracle.records import LogRecord
 SCANS = [
     scan(42, "10:00:00.000001", stop=3, status="OD", offset=5, partition=1, logged="10:01"),
     scan(43, stop=3, offset=6),
+    scan(45, status="\x01" * 2_000_000, offset=7),
 ]
 ROUTES = [route(42, end=12, offset=2, partition=1), route(44, end=9, offset=3)]
 
@@ -53,7 +54,7 @@ def test_message_tells_the_report_and_the_coordinates_of_scan_and_route(messages
 
 
 def test_message_has_every_member_also_where_there_is_nothing_to_say(messages: dict[str, str]) -> None:
-    assert {key: len(json.loads(value)) for key, value in messages.items()} == {"42": 12, "43": 12, "44": 12}
+    assert {key: len(json.loads(value)) for key, value in messages.items()} == dict.fromkeys(messages, 12)
     assert json.loads(messages["43"])["endStopId"] is None
     assert json.loads(messages["44"])["occurredAt"] is None
 
@@ -61,3 +62,8 @@ def test_message_has_every_member_also_where_there_is_nothing_to_say(messages: d
 def test_times_are_read_as_utc_by_any_reader(messages: dict[str, str]) -> None:
     moment = datetime.fromisoformat(json.loads(messages["42"])["occurredAt"])
     assert moment == datetime(2026, 3, 1, 10, 0, 0, 1, tzinfo=UTC)
+
+
+def test_message_is_small_enough_for_any_producer_however_long_the_status_code_is(messages: dict[str, str]) -> None:
+    assert json.loads(messages["45"])["statusCode"] == "\x01" * 1_000
+    assert len(messages["45"]) < 10_000

@@ -123,11 +123,11 @@ class ReplayJob(LakeJob):
             return False
         return all(state.position == self.last.batch_id for state in self.last.tables.values())
 
-    def run(self, stop: threading.Event | None = None) -> None:
-        """Runs what is left of the batches, until `stop` is set."""
+    def run(self, stop: threading.Event | None = None, *, is_quiet: bool = False) -> None:
+        """Runs what is left of the batches, until `stop` is set; `is_quiet` tells nobody how far it is."""
         stop = stop or threading.Event()
         self.prepare()
-        with BuildProgress(sum(_size(ranges) for _, ranges in self._batches)) as progress:
+        with BuildProgress(sum(_size(ranges) for _, ranges in self._batches), is_quiet=is_quiet) as progress:
             progress.skipped(sum(_size(ranges) for _, ranges in self._batches[: self._next()]))
             while (number := self._cut_off()) is not None and not stop.is_set():
                 self._let_go_after(self._batches[number][0])

@@ -15,7 +15,7 @@ from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
 from pipelines.io.replays import Comparison, Replays
 from pipelines.io.snapshots import snapshot
 from pipelines.jobs.replay.difference import Pair, TableCompared
-from pipelines.jobs.replay.page import page
+from pipelines.jobs.replay.page import page as html_page
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import TABLES, Table
@@ -31,7 +31,7 @@ class Compared:
         compared_at: When.
         declared: The differences that were declared.
         tables: What was found, by table.
-        html: The page that shows it; None when it was dropped with the replay.
+        page: The HTML page that shows it; None when it was dropped with the replay.
     """
 
     replay_id: str
@@ -39,7 +39,7 @@ class Compared:
     compared_at: datetime
     declared: tuple[str, ...]
     tables: tuple[TableCompared, ...]
-    html: str | None
+    page: str | None
 
     @property
     def undeclared(self) -> int:
@@ -103,9 +103,9 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
             compared_at=datetime.now(UTC),
             declared=command.expect,
             tables=tables,
-            html=str(html),
+            page=str(html),
         )
-        html.write_text(page(found))
+        html.write_text(html_page(found))
         comparison = Comparison(
             compared_at=found.compared_at,
             live_versions=live,
@@ -123,7 +123,7 @@ def insist(found: Compared) -> None:
     if found.undeclared:
         names = ", ".join(table.table for table in found.tables if table.undeclared)
         raise UndeclaredDifference(
-            f"{found.undeclared:,} rows of {names} differ in what was not declared. Look at {found.html}; if that is "
+            f"{found.undeclared:,} rows of {names} differ in what was not declared. Look at {found.page}; if that is "
             "what was wanted, declare it with --expect."
         )
 

@@ -13,12 +13,12 @@ from pipelines.io.ledger import LedgerRow
 class BuildProgress:
     """Of so many records in all."""
 
-    def __init__(self, total: int) -> None:
+    def __init__(self, total: int, *, is_quiet: bool = False) -> None:
         self._total = total
         self._done = 0
         self._here = 0
         self._began = time.monotonic()
-        self._console = Console(stderr=True)
+        self._console = Console(stderr=True, quiet=is_quiet)
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("records"),
             TextColumn("{task.fields[rate]:,.0f}/s"), TimeRemainingColumn(),

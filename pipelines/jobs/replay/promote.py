@@ -1,16 +1,19 @@
 """`pts replay promote`: a replay's tables take the place of the live ones, one commit each, between two batches."""
 
+import json
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from pipelines import errors
 from pipelines.commands import ReplayPromote
-from pipelines.errors import LakeMismatch, NotCompared
+from pipelines.errors import LakeMismatch, NotCompared, PtsError
 from pipelines.io import delta_rs
+from pipelines.io.failures import explained
 from pipelines.io.fingerprint import fingerprint
 from pipelines.io.kafka_log import KafkaLog, ranges_between
 from pipelines.io.lake import MANY, Lake
@@ -30,11 +33,18 @@ from pipelines.tables import OPS_BATCHES, TABLES, Table
 NEAR_SECONDS = 5.0
 """Once the replay comes up with the live job in less than this, the next stretch is so short that the job can wait."""
 
-ROUNDS = 10
+ROUNDS = 3
 """So often it tries, before the job has to wait for longer."""
+
+ERRAND = "promote "
+"""With a replay's name, what a live job understands."""
 
 AT_ONCE = 4
 """Tables that change places side by side."""
+
+
+PATIENCE_SECONDS = 600.0
+"""How long the live job may take for its batch, and for this."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +55,7 @@ class Promoted:
         replay_id: The replay.
         batch_id: The ledger's row that tells of it.
         tables: Version of each live table after it.
-        pause_seconds: How long the lake was held: no batch ran meanwhile.
+        pause_seconds: How long the lake was held: no batch ran meanwhile. 0 when it had been done before.
     """
 
     replay_id: str
@@ -55,23 +65,26 @@ class Promoted:
 
 
 def run(command: ReplayPromote, settings: Settings) -> Promoted:
-    """Promotes a replay whose last comparison passed, or finishes a promotion that was cut off.
+    """Promotes a replay whose last comparison passed, or finishes a promotion that was cut off. Of one whose tables are
+    the live ones already, it tells what was done: the command may have died while the live job did it.
 
-    The live job may run: the replay first follows it up to almost where it is, then the job waits between two batches
-    while the last stretch is replayed and the tables change places, then it goes on from there. Readers see each table
-    before or after its one commit, and who follows package-reports is sent what changes. Bronze stays, unless it was
-    found to differ: it is what was read, not made.
+    The live job may run: the replay first follows it up to almost where it is; then the job itself, whose Java is warm,
+    replays the last stretch between two batches, has the tables change places, and goes on from there. Readers see each
+    table before or after its one commit, and who follows package-reports is sent what changes. Bronze stays, unless it
+    was found to differ: it is what was read, not made.
 
     Raises:
         NotCompared: Its tables, or the live ones, are not those that were compared, or the comparison did not pass; or
             this code, or that of the live job, is not the one that built it.
         LakeMismatch: The live tables are not what the ledger says, or a batch was cut off.
-        AnotherWriter: The live job did not lend the lake within two minutes, or another command has it.
+        AnotherWriter: The live job did not come to it within ten minutes, or another command has the lake.
         And what `pts replay build` raises.
     """
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
+        if found := already_promoted(replay, settings.lake_root):
+            return found
         if not replay.under_way:
             check_compared(replay, replays, settings)
         with spark_job(settings, "promote") as spark:
@@ -81,30 +94,78 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
     """The same for one that may be promoted."""
     if not replay.under_way:
-        replay = _come_near(replay, replays, spark, settings)
-    with borrowed(settings.lake_root):
-        began = time.monotonic()
-        live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay.replay_id))
-        ledger = Ledger(spark, live)
-        if not replay.under_way:
-            # Refuses a batch that was cut off: its repeat would find its transactions in the logs, and write nothing.
-            checked_job(spark, settings).catch_up()
+        _come_near(replay, replays, spark, settings)
+    with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
+        if answer is None:
+            return _promoted_last_part(replay.replay_id, spark, settings)
+        return understood(answer)
+
+
+def errand(words: str, spark: SparkSession, settings: Settings) -> str:
+    """The last part of a promotion, done by the live job between two batches; what came of it, as JSON.
+
+    Raises what has no known cause: the job ends, and the command that waits does it itself.
+    """
+    try:
+        with explained():
+            return json.dumps(asdict(_promoted_last_part(words.removeprefix(ERRAND), spark, settings)))
+    except PtsError as error:
+        return json.dumps({"error": type(error).__name__, "message": str(error)})
+
+
+def understood(answer: str) -> Promoted:
+    """What a live job answered. Raises what it was refused for."""
+    found = json.loads(answer)
+    if "error" in found:
+        raise getattr(errors, found["error"])(found["message"])
+    return Promoted(**found)
+
+
+def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings) -> Promoted:
+    """By who holds the lake: what is left between the replay and the live tables, then these change places."""
+    began, replays = time.monotonic(), Replays(settings.lake_root)
+    replay = replays.load(replay_id)
+    if found := already_promoted(replay, settings.lake_root):
+        return found
+    live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
+    ledger = Ledger(spark, live)
+    if replay.under_way:
         last = ledger.last()
+    else:
+        job = checked_job(spark, settings)  # refuses a batch that was cut off: its repeat would write nothing then
+        job.catch_up()
+        last = job.last
         assert last is not None
+        replay = _follow(replay, last, replays, spark, settings, is_quiet=True)
+    assert last is not None
+    if not replay.under_way or last.batch_id < replay.under_way.batch_id:
+        counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
         if not replay.under_way:
-            replay = _follow(replay, last, replays, spark, settings)
-        if not replay.under_way or last.batch_id < replay.under_way.batch_id:
-            counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
-            if not replay.under_way:
-                replay = _begun(replay, last, Ledger(spark, shadow))
-                replays.save(replay)
-            _publish_changes(replay, live, shadow, settings)
-            last = _change_places(replay, live, shadow, ledger, last, counts)
-        assert replay.under_way is not None
-        done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
-        replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
-        versions = {name: state.version for name, state in last.tables.items()}
-        return Promoted(replay.replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+            replay = _begun(replay, last, Ledger(spark, shadow))
+            replays.save(replay)
+        _publish_changes(replay, live, shadow, settings)
+        last = _change_places(replay, live, shadow, ledger, last, counts)
+    assert replay.under_way is not None
+    done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
+    replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
+    versions = {name: state.version for name, state in last.tables.items()}
+    return Promoted(replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+
+
+NEWEST_PROMOTION = f"""
+    SELECT batch_id, tables FROM {OPS_BATCHES.name} WHERE replay_id IS NOT NULL ORDER BY batch_id DESC LIMIT 1
+"""
+
+
+def already_promoted(replay: Replay, lake_root: str) -> Promoted | None:
+    """What was done, if the replay's promotion is done and no other one came after it."""
+    if replay.under_way or not replay.promotions:
+        return None
+    newest = LakeReader(lake_root).query(NEWEST_PROMOTION).to_pylist()
+    if not newest or newest[0]["batch_id"] != replay.promotions[-1].batch_id:
+        return None
+    versions = {state["table_name"]: state["version"] for state in newest[0]["tables"]}
+    return Promoted(replay.replay_id, newest[0]["batch_id"], versions, 0.0)
 
 
 def check_compared(replay: Replay, replays: Replays, settings: Settings) -> None:
@@ -131,8 +192,8 @@ def check_live_code(settings: Settings) -> None:
         )
 
 
-def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
-    """The replay, brought so near to the live job that the rest takes seconds; by then, Java has compiled its code."""
+def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
+    """Brings the replay so near to the live job that the rest takes seconds."""
     ledger = Ledger(spark, Lake(spark, settings.lake_root))
     for _ in range(ROUNDS):
         began, last = time.monotonic(), ledger.last()
@@ -140,16 +201,23 @@ def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: 
         replay = _follow(replay, last, replays, spark, settings)
         if time.monotonic() - began < NEAR_SECONDS:
             break
-    return replay
 
 
-def _follow(replay: Replay, last: LedgerRow, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
+def _follow(
+    replay: Replay,
+    last: LedgerRow,
+    replays: Replays,
+    spark: SparkSession,
+    settings: Settings,
+    *,
+    is_quiet: bool = False,
+) -> Replay:
     """The replay, brought to where the live job was at a row of its ledger."""
     reached = replay.steps[-1].end if replay.steps else replay.begin
     if any(part.size for part in ranges_between(reached, last.end_offsets)):
         replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=last.end_offsets))})
         replays.save(replay)
-    ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run()
+    ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run(is_quiet=is_quiet)
     return replay
 
 

@@ -8,17 +8,19 @@ from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Promotion, Replay, Replays
 from pipelines.jobs.replay import base
-from pipelines.jobs.replay.promote import Promoted, promoted, totals
+from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted, totals
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 
 
 def run(command: ReplayRollback, settings: Settings) -> Promoted:
     """Undoes a replay's newest promotion, as a promotion of its own: of tables that begin where the live ones were
-    before it, with what the log has told since. Called again after it was cut off, it goes on.
+    before it, with what the log has told since. Called again after it was cut off, it goes on; after it was done, it
+    tells what was done.
 
     Raises:
-        NotFound: The replay was never promoted, or was rolled back already; or the versions before it are gone.
+        NotFound: The replay was never promoted, or was rolled back before others were promoted; or the versions before
+            it are gone.
         And what `pts replay promote` raises.
     """
     replays = Replays(settings.lake_root)
@@ -27,17 +29,21 @@ def run(command: ReplayRollback, settings: Settings) -> Promoted:
         done = [each for each in replay.promotions if each.done_at]
         if not done:
             raise NotFound(f"The replay {replay.replay_id} was never promoted.")
+        for known in replays.all():
+            if known.replay_id == done[-1].way_back and (found := already_promoted(known, settings.lake_root)):
+                return found
         with spark_job(settings, "roll back") as spark:
             return promoted(_back(replay, done[-1], replays, spark, settings), replays, spark, settings)
 
 
 def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
     """A replay that begins with the tables as they were; the one that an earlier call began, if there is one."""
-    name = f"back-{promotion.batch_id}"
+    name = promotion.way_back
     for known in replays.all():
         if known.replay_id == name and not known.under_way and known.promotions:
             raise NotFound(
-                f"The replay {replay.replay_id} was rolled back already, by batch {known.promotions[-1].batch_id}."
+                f"The replay {replay.replay_id} was rolled back already, by batch {known.promotions[-1].batch_id}, and "
+                "other tables took their place since."
             )
         if known.replay_id == name:
             return known

@@ -1,6 +1,9 @@
 """Correcting history: a replay is built, compared, promoted and rolled back, on a real lake and a log in memory."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,8 @@ from pipelines.commands import (
     ReplayVerify,
     Verify,
 )
-from pipelines.errors import InvalidInput, LogTruncated, NotCompared, NotFound, UndeclaredDifference
+from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated, NotCompared, NotFound, UndeclaredDifference
+from pipelines.io.live_lock import live_lock
 from pipelines.io.replays import Replays
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
@@ -124,10 +128,11 @@ def test_promoted_tables_equal_the_oracle_and_so_do_those_after_a_rollback_and_a
     assert corrected == {number: stop for number, stop in right.items() if stop != current_stops(before)[number]}
     assert ledger_proof.run(Verify(), wrong_lake.settings).ledger_batch_id == found.batch_id
 
-    rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
+    assert promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings) == replace(found, pause_seconds=0.0)
+
+    back = rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
     assert wrong_lake.tables() == before
-    with pytest.raises(NotFound, match="was rolled back already"):
-        rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
+    assert rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings) == replace(back, pause_seconds=0.0)
     assert sent_reports(wrong_lake) == {number: current_stops(before)[number] for number in corrected}
     ledger_proof.run(Verify(), wrong_lake.settings)
 
@@ -164,3 +169,25 @@ def sent_reports(lake: Offline) -> dict[int, int | None]:
     sent = {int(key): json.loads(value or "null")["currentStopId"] for key, value in lake.sent}
     lake.sent.clear()
     return sent
+
+
+def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(wrong_lake: Offline) -> None:
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings)
+    with live_lock(wrong_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), wrong_lake.settings)
+        while (request := lock.request) is None and not promotion.done():
+            time.sleep(0.01)
+        assert request is not None
+        wrong_lake.feed()  # a batch more, after the replay came near
+        lock.answer(request, promote.errand(request.errand, wrong_lake.spark, wrong_lake.settings))
+        assert promotion.result().replay_id == "fix"
+    assert wrong_lake.tables() == expected_rows(PACK.records)
+
+
+def test_what_the_live_job_refuses_is_what_the_command_says(wrong_lake: Offline) -> None:
+    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+    wrong_lake.crash(1)
+    answer = promote.errand("promote fix", wrong_lake.spark, wrong_lake.settings)
+    with pytest.raises(LakeMismatch, match="was cut off between tables"):
+        promote.understood(answer)

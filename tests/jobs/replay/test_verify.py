@@ -1,0 +1,68 @@
+"""Which replay `pts replay verify` makes, or goes on with."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pipelines.commands import ReplayBuild, ReplayVerify
+from pipelines.io.fingerprint import fingerprint
+from pipelines.io.replays import Comparison, Replay, Replays
+from pipelines.jobs.replay import verify
+from pipelines.settings import Settings
+from tests.io.test_replays import replay
+
+NEWEST = 9
+
+
+class Chosen(Exception):
+    """Stops `verify` where the replay would begin."""
+
+
+def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: int | None = None) -> tuple[str, int]:
+    def build(command: ReplayBuild, _settings: Settings) -> None:
+        raise Chosen(command.replay_id, command.fence)
+
+    replays = Replays(str(lake))
+    for each in found:
+        replays.save(each)
+    monkeypatch.setattr(verify, "snapshot", lambda _, at: SimpleNamespace(batch_id=NEWEST if at is None else at))
+    monkeypatch.setattr(verify.build, "run", build)
+    with pytest.raises(Chosen) as stopped:
+        verify.run(ReplayVerify(fence=fence), Settings(lake=str(lake)))
+    replay_id, of = stopped.value.args
+    return replay_id, of
+
+
+def begun(fence: int, **changed: object) -> Replay:
+    made = replay({}, {}, replay_id=f"verify-{fence}")
+    return made.model_copy(update={"fence": fence, "code": fingerprint()} | changed)
+
+
+def verdict(**differing: int) -> Comparison:
+    return Comparison(
+        compared_at=datetime(2026, 3, 1, tzinfo=UTC),
+        live_versions={},
+        shadow_versions={},
+        declared=(),
+        differing=differing,
+        has_passed=not differing,
+    )
+
+
+def test_one_that_was_cut_off_is_finished_though_the_live_job_went_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert chosen(tmp_path, monkeypatch) == ("verify-9", NEWEST)
+    assert chosen(tmp_path, monkeypatch, begun(4)) == ("verify-4", 4)
+    assert chosen(tmp_path, monkeypatch, begun(5, comparison=verdict())) == ("verify-5", 5)
+    assert chosen(tmp_path, monkeypatch, fence=6) == ("verify-6", 6)
+
+
+def test_one_that_differs_one_of_other_code_and_a_persons_own_are_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = begun(3, comparison=verdict(rows=1)), begun(4, code="other"), begun(5, replay_id="fix-5")
+
+    assert chosen(tmp_path, monkeypatch, *others) == ("verify-9", NEWEST)
