@@ -33,14 +33,24 @@ format: $(READY) ## Format the code
 mutations: $(READY) ## Break each rule of the tables on purpose: a test must fail for each
 	$(VENV)/bin/python -m tests.mutations
 
+faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500, or CASE=kill-job:17)
+	$(VENV)/bin/python -m tests.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(CASE)
+
+fuzz: $(READY) ## Judge a million random records twice, and insist on one verdict (make fuzz N=20000 SEED=7)
+	$(VENV)/bin/python -m tests.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
+
 bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make bench ARGS="--scans 50000 --repeats 1")
 	$(VENV)/bin/python -m tests.benchmarks $(ARGS)
 
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 
-docs: $(READY) ## Write docs/tables.md anew from the table records
+docs: $(READY) ## Write docs/tables.md and docs/expectations.md anew from the records
 	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
+	$(VENV)/bin/python -m expectations.docs > docs/expectations.md
+
+screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
+	$(VENV)/bin/python infra/screenshots.py
 
 clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)
@@ -57,4 +67,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/
 	@$(VENV)/bin/python infra/aot_cache.py > $(VENV)/aot_cache.log 2>&1 || { echo "setup: the run failed. What it said is in $(VENV)/aot_cache.log." >&2; exit 1; }
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format mutations bench lock docs clean
+.PHONY: help setup demo test test-fast lint format mutations faults fuzz bench lock docs screenshots clean

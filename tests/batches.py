@@ -1,7 +1,7 @@
 """Cutting a list of records into micro-batches, and running them without a broker."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -83,6 +83,7 @@ def run(
     records: Sequence[LogRecord],
     todo: Iterable[Batch],
     following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.reach),
+    wire_formats: Mapping[str, str] = WIRE_FORMATS,
 ) -> tuple[list[LedgerRow], MemoryLog]:
     """Runs the batches on a lake, after those that its ledger has.
 
@@ -93,7 +94,7 @@ def run(
     standing, rows = Standing.after(ledger.last(), ledger), []
     for batch in todo:
         asked = batch if batch.following else replace(batch, following=following(batch))
-        rows.append(MicroBatch(asked, standing, lake, log, WIRE_FORMATS).run(ledger))
+        rows.append(MicroBatch(asked, standing, lake, log, wire_formats).run(ledger))
         standing = standing.then(rows[-1], asked)
     return rows, log
 

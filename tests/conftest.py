@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.session import open_session
+from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
+    parser.addoption("--compact-seconds", type=int, default=60, help="How long to compact beside a live job.")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -29,7 +30,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=4096))
     session = open_session(settings, "tests")
     yield session
-    session.stop()
+    close_session(session)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -1,12 +1,15 @@
 """Ends a command after so many steps of it.
 
 python -m tests.saboteur 3 replay build fix    runs `pts replay build fix`, and kills itself after the third step
+python -m tests.saboteur 3+20 stream           20 ms after the third moment, of which each step has one before and one
+                                               after: so also in the middle of a write
 """
 
 import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -16,6 +19,7 @@ from pipelines.io import delta_rs
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Replays
+from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.replay import publication
 from tests.batches import Crashed
 
@@ -26,7 +30,7 @@ CHANGES_OF_PLACE = (
     (delta_rs, "take_over"),
     (Ledger, "append"),
 )
-STEPS = ((Lake, "_commit_of"), *CHANGES_OF_PLACE)
+STEPS = ((Lake, "_commit_of"), (LiveJob, "_planned"), *CHANGES_OF_PLACE)
 
 
 def crash() -> None:
@@ -37,28 +41,43 @@ def crash() -> None:
 class Saboteur:
     """Does something after so many calls of certain functions: after what they do is done.
 
-    Attributes:
-        limit: So many; never, when it is 0.
+    Args:
+        patch: What undoes it.
+        targets: The functions, each by its owner and name.
+        end: What it does.
+        limit: After so many; never, when it is 0.
+        also_before: A call counts twice: before what it does, and after.
     """
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, *targets: tuple[Any, str], end: Callable[[], None] = crash, limit: int = 0
+        self,
+        patch: pytest.MonkeyPatch,
+        *targets: tuple[Any, str],
+        end: Callable[[], None] = crash,
+        limit: int = 0,
+        also_before: bool = False,
     ) -> None:
         self._end = end
         self._calls = 0
+        self._also_before = also_before
         self.limit = limit
         for owner, name in targets:
             patch.setattr(owner, name, self._watched(getattr(owner, name)))
 
     def _watched(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*arguments: Any, **named: Any) -> Any:
+            if self._also_before:
+                self._count()
             result = function(*arguments, **named)
-            self._calls += 1
-            if self._calls == self.limit:
-                self._end()
+            self._count()
             return result
 
         return watched
+
+    def _count(self) -> None:
+        self._calls += 1
+        if self._calls == self.limit:
+            self._end()
 
     def crashes(self, run: Callable[[], object], step: int) -> Iterator[int]:
         """Runs it again and again, each time a step further, until it comes to its end; the calls before each crash."""
@@ -72,8 +91,16 @@ class Saboteur:
 
 
 def main() -> None:
-    limit = int(sys.argv.pop(1))
-    Saboteur(pytest.MonkeyPatch(), *STEPS, end=lambda: os.kill(os.getpid(), signal.SIGKILL), limit=limit)
+    limit, plus, delay = sys.argv.pop(1).partition("+")
+
+    def kill() -> None:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def kill_soon() -> None:
+        Timer(int(delay) / 1000, kill).start()
+
+    patch = pytest.MonkeyPatch()
+    Saboteur(patch, *STEPS, end=kill_soon if plus else kill, limit=int(limit), also_before=bool(plus))
     cli.main()
 
 

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines import graph, tables
 from pipelines.graph import NEW_SCANS, Flow
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.tables import Column, Table
 from tests.batches import batches, new_lake, run, write_checkpoint

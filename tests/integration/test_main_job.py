@@ -14,7 +14,7 @@ from pipelines import commands
 from pipelines.errors import LakeMismatch
 from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream, WireFormat
 from tests.comparison import assert_lake_equals_log, expected_rows
 from tests.integration.conftest import embedded

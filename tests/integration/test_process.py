@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyspark
 import pytest
@@ -94,6 +96,60 @@ def test_job_that_is_killed_and_started_again_loses_and_doubles_nothing(base: Se
     drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr
     assert_lake_equals_log(str(base.home / "killed"), read_log(base.bootstrap_servers))
+
+
+def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settings, tmp_path: Path) -> None:
+    """Killed within its second batch, as soon as that has accepted something; under the new one, within its first."""
+    environment = settings_of(base, "lost", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
+    lake, log = base.home / "lost", tmp_path / "job.log"
+    with process(["stream"], environment, log) as job:
+        wait_until((lake / "silver" / "ship_events" / "_delta_log" / f"{2:020}.json").exists, log)
+        job.send_signal(signal.SIGKILL)
+    before = newest_row(lake)
+    assert before["batch_id"] == 0
+    shutil.rmtree(lake / "_checkpoints")
+    refused = pts(["stream", "--drain"], environment)
+    assert refused.returncode == 7
+    assert "`pts stream --new-checkpoint`" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    with process(["stream", "--new-checkpoint"], environment, log) as job:
+        wait_until((lake / "_checkpoints" / "live" / "offsets" / "0").exists, log)
+        job.send_signal(signal.SIGKILL)
+    named = newest_row(lake)
+    assert (named["batch_id"], named["checkpoint_batch_id"], named["offsets"]) == (1, -1, ended(before["offsets"]))
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    assert newest_row(lake)["checkpoint_id"] == named["checkpoint_id"]
+    assert_lake_equals_log(str(lake), read_log(base.bootstrap_servers))
+
+
+def test_drain_under_a_new_checkpoint_and_the_next_one_without_the_word(base: Settings, tmp_path: Path) -> None:
+    environment = settings_of(base, "drained", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
+    lake, log = base.home / "drained", tmp_path / "job.log"
+    with process(["stream"], environment, log) as job:
+        wait_until((lake / "gold" / "remaining_stops" / "_delta_log" / f"{2:020}.json").exists, log)
+        job.send_signal(signal.SIGKILL)
+    (lake / "_checkpoints" / "live" / "metadata").write_text("")
+    for arguments, code in (([], 7), (["--new-checkpoint"], 0), (["--new-checkpoint"], 2)):
+        drained = pts(["stream", "--drain", *arguments], environment)
+        assert drained.returncode == code, drained.stderr
+    simulate.run(FEED.model_copy(update={"seed": 8, "count": 1_000}), base)
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    assert_lake_equals_log(str(lake), read_log(base.bootstrap_servers))
+    verified = pts(["verify"], environment)
+    assert verified.returncode == 0, verified.stderr
+
+
+def newest_row(lake: Path) -> dict[str, Any]:
+    """The ledger's."""
+    row: dict[str, Any] = LakeReader(str(lake)).query("FROM ops.batches ORDER BY batch_id DESC LIMIT 1").to_pylist()[0]
+    return row
+
+
+def ended(ranges: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The empty ranges at the end of others."""
+    return [part | {"start_offset": part["end_offset"]} for part in ranges]
 
 
 def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_meanwhile(

@@ -16,7 +16,7 @@ from pipelines import commands
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import snapshot
 from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
@@ -30,7 +30,7 @@ REPORTS = "gold.remaining_stops"
 FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=15_000)
 """So many that some packages are delivered: their reports stay as they are while the feed goes on."""
 
-GOES_ON = FEED.model_copy(update={"rate": 30, "count": 1_000_000, "resume": True})
+GOES_ON = FEED.model_copy(update={"rate": 15, "count": 1_000_000, "resume": True})
 EXPECTED = [
     part for name in (*WRONG_COLUMNS, "number_of_remaining_stops") for part in ("--expect", f"{REPORTS}.{name}")
 ]
@@ -101,9 +101,11 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
             with process(["replay", "promote", "fix"], environment, tmp_path / "promote.log") as promote:
                 record = Path(root) / "_shadow" / "fix" / "replay.json"
                 wait_until(lambda: '"done_at": null' in record.read_text(), tmp_path / "promote.log")
+                job.send_signal(signal.SIGKILL)
                 promote.send_signal(signal.SIGKILL)
-            assert job.wait(timeout=120) == 7
-            assert "pts replay promote fix" in job_log.read_text()
+        refused = pts(["stream"], environment)
+        assert refused.returncode == 7, refused.stderr
+        assert "pts replay promote fix" in refused.stderr
         promoted = done(["replay", "promote", "fix"], environment)
         live, right = at_batch(root, read_log(servers), promoted["batch_id"])
         assert live == right
@@ -115,6 +117,7 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
             assert live != right
 
             again = done(["replay", "promote", "fix"], environment)
+            assert f'"batch_id": {again["batch_id"]}' in (Path(root) / "_request.answer").read_text(), "the job did it"
             live, right = at_batch(root, read_log(servers), again["batch_id"])
             assert live == right
             wait_for(job_log, f'"batch_id": {again["batch_id"] + 1}')

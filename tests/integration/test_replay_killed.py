@@ -17,8 +17,8 @@ from pipelines import commands
 from pipelines.errors import LakeMismatch
 from pipelines.io.replays import Replays
 from pipelines.jobs import simulate, stack, topics, verify
+from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.position import check_promotions
-from pipelines.jobs.stream import LiveJob
 from pipelines.settings import Settings
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded

@@ -17,7 +17,7 @@ from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.jobs import cycle, stack, topics, verify
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
 from tests.cases import packed
 from tests.comparison import assert_lake_equals_log

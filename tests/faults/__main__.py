@@ -1,0 +1,63 @@
+"""The fault campaign: `make faults`.
+
+python -m tests.faults                            one case of each fault
+python -m tests.faults --cases 500 --seed 1000    so many, each fault in its turn, the seeds from there on
+python -m tests.faults kill-job:17                one case again
+python -m tests.faults --only kill-job --only kill-broker --cases 100
+"""
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+
+from tests.faults.campaign import KINDS, Case, Verdict, cases, judged
+
+RESULTS = Path("var/faults")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Faults on the real stack; nothing may be lost.")
+    parser.add_argument("case", nargs="*", type=Case.parse, help="kind:seed, of a case that is to be repeated")
+    parser.add_argument("--cases", type=int, default=len(KINDS), help="how many")
+    parser.add_argument("--seed", type=int, default=0, help="the first")
+    parser.add_argument("--only", action="append", default=[], choices=list(KINDS), help="this fault; may be repeated")
+    asked = parser.parse_args()
+    verdicts = []
+    for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
+        verdict = judged(case)
+        say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
+        if verdict.outcome == "broken":
+            say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
+        verdicts.append(verdict)
+    show(verdicts)
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    results = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}.json"
+    results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
+    say(f"Every case is in {results}.")
+    sys.exit(any(verdict.outcome == "broken" for verdict in verdicts))
+
+
+def show(verdicts: list[Verdict]) -> None:
+    """One line for each fault: how often it held, and how soon the tables went on."""
+    by_kind: dict[str, list[Verdict]] = defaultdict(list)
+    for verdict in verdicts:
+        by_kind[verdict.case.partition(":")[0]].append(verdict)
+    say("\n| fault | cases | held | recoveries | median s | most s |\n|---|---:|---:|---:|---:|---:|")
+    for kind, found in by_kind.items():
+        seconds = [each for verdict in found for each in verdict.recovered_after]
+        held = sum(verdict.outcome == "held" for verdict in found)
+        shown = f"{median(seconds):.1f} | {max(seconds):.1f}" if seconds else "|"
+        say(f"| {kind} | {len(found)} | {held} | {len(seconds)} | {shown} |")
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""A broker that is killed, frozen, or comes back with another log."""
+
+import shutil
+import signal
+import struct
+import time
+from pathlib import Path
+
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+
+from pipelines import commands
+from pipelines.io.kafka_admin import end_offsets
+from pipelines.jobs import stack, topics
+from tests.faults.scene import Scene
+
+EVENTS = "ship-events"
+BATCH_HEADER = struct.Struct(">qi")
+"""A record batch begins with its first offset, and the number of bytes that follow (Kafka's message format v2)."""
+
+
+def killed(scene: Scene) -> None:
+    """SIGKILL, and a start some seconds later: the job goes on by itself, or ends by name and is started again."""
+    with scene.auditor.watching():
+        with scene.load():
+            process, log = scene.start("pipelines.cli", "stream")
+            scene.await_batch(log, process)
+            for _ in range(scene.chance.randint(1, 3)):
+                time.sleep(scene.chance.uniform(0, 3))
+                scene.signal_broker(signal.SIGKILL)
+                scene.auditor.note_fault()
+                time.sleep(scene.chance.uniform(0, 8))
+                scene.start_broker()
+            time.sleep(scene.chance.uniform(0, 5))
+            scene.ends_well(process, log)
+        scene.judge()
+
+
+def frozen(scene: Scene) -> None:
+    """SIGSTOP, and SIGCONT some seconds later."""
+    with scene.auditor.watching():
+        with scene.load():
+            process, log = scene.start("pipelines.cli", "stream")
+            scene.await_batch(log, process)
+            scene.signal_broker(signal.SIGSTOP)
+            scene.auditor.note_fault()
+            time.sleep(scene.chance.uniform(1, 20))
+            scene.signal_broker(signal.SIGCONT)
+            time.sleep(scene.chance.uniform(1, 5))
+            scene.ends_well(process, log)
+        scene.judge()
+
+
+def older_tail(scene: Scene) -> None:
+    """The broker lost what it had not written to disk: the job names the offsets, and goes on when they are back."""
+    scene.sent(3)
+    scene.done("stream", "--drain")
+    scene.auditor.judge()
+    before = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    partition = scene.chance.randrange(len(before))
+    stack.stop(scene.settings, lambda _: None)
+    (folder,) = scene.settings.home.glob(f"kafka/**/{EVENTS}-{partition}")
+    kept = scene.folder / "kept"
+    shutil.copytree(folder, kept)
+    _lose_last_batch(folder)
+    scene.start_broker()
+    after = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    assert after[partition] < before[partition]
+    scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset {after[partition]}")
+    stack.stop(scene.settings, lambda _: None)
+    shutil.rmtree(folder)
+    shutil.copytree(kept, folder)
+    scene.start_broker()
+    scene.sent(1)
+    scene.judge()
+
+
+def recreated(scene: Scene) -> None:
+    """A topic that was deleted and created again is another log: refused at the start, however long it has become."""
+    scene.sent(2)
+    scene.done("stream", "--drain")
+    before = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    admin = AdminClient({"bootstrap.servers": scene.servers})
+    for future in admin.delete_topics([EVENTS]).values():
+        future.result()
+    time.sleep(1)
+    topics.run(commands.Topics(), scene.settings)
+    partition = min(number for number, offset in before.items() if offset)
+    scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")
+
+
+def grown(scene: Scene) -> None:
+    """A partition more than before: refused, by the job that runs and by the next."""
+    with scene.load(rate=50):
+        process, log = scene.start("pipelines.cli", "stream")
+        scene.await_batch(log, process)
+        admin = AdminClient({"bootstrap.servers": scene.servers})
+        count = len(end_offsets(scene.servers, [EVENTS])[EVENTS])
+        for future in admin.create_partitions([NewPartitions(EVENTS, count + 1)]).values():
+            future.result()
+        assert process.wait(timeout=180) == 5, log.read_text()[-3000:]
+        assert "Traceback" not in log.read_text()
+    scene.refused("stream", "--drain", code=5, says=f"Topic {EVENTS} has partitions")
+
+
+def eaten(scene: Scene) -> None:
+    """Retention took records that were not read: refused with the offsets."""
+    scene.sent(2)
+    scene.done("stream", "--drain")
+    scene.sent(2)
+    ends = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    admin = AdminClient({"bootstrap.servers": scene.servers})
+    for future in admin.delete_records([TopicPartition(EVENTS, n, end) for n, end in ends.items()]).values():
+        future.result()
+    scene.refused("stream", "--drain", code=6, says="the log lost")
+
+
+def _lose_last_batch(folder: Path) -> None:
+    """Cuts the last record batch off the newest segment, as if it had never reached the disk."""
+    segment = max(folder.glob("*.log"))
+    content, positions, at = segment.read_bytes(), [], 0
+    while at + BATCH_HEADER.size <= len(content):
+        _, size = BATCH_HEADER.unpack_from(content, at)
+        if not size:
+            break  # the rest is preallocated
+        positions.append(at)
+        at += BATCH_HEADER.size + size
+    segment.write_bytes(content[: positions[-1]])
+    for file in (*folder.glob("*.index"), *folder.glob("*.timeindex"), *folder.glob("*.snapshot")):
+        file.unlink()
+    folder.parent.joinpath(".kafka_cleanshutdown").unlink(missing_ok=True)

@@ -1,0 +1,112 @@
+"""Which faults there are, and one case of them."""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.faults import brokers, disks, kills, lake_files, writers
+from tests.faults.scene import Scene
+
+KINDS: dict[str, Callable[[Scene], None]] = {
+    "kill-job": kills.job,
+    "kill-job-at-any-time": kills.job_at_any_time,
+    "kill-promotion": kills.promotion,
+    "kill-job-in-promotion": kills.promotion_by_the_job,
+    "kill-backfill": kills.backfill,
+    "kill-compaction": kills.compaction,
+    "kill-broker": brokers.killed,
+    "freeze-broker": brokers.frozen,
+    "older-log": brokers.older_tail,
+    "topic-recreated": brokers.recreated,
+    "partition-added": brokers.grown,
+    "retention": brokers.eaten,
+    "disk-full": disks.full_for_the_job,
+    "disk-full-broker": disks.full_for_the_broker,
+    "lake-read-only": disks.read_only,
+    "damaged-files": lake_files.damaged,
+    "lost-checkpoint": lake_files.lost_checkpoint,
+    "second-job": writers.second_job,
+    "together": writers.together,
+}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A fault, and the seed of all that is drawn in it. Written `kind:seed`."""
+
+    kind: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.seed}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Case":
+        """Raises `ValueError` for what is none."""
+        kind, _, seed = text.partition(":")
+        if kind not in KINDS:
+            raise ValueError(f"there is no fault {kind!r}; there are {', '.join(KINDS)}")
+        return cls(kind, int(seed or 0))
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a case.
+
+    Attributes:
+        case: It.
+        outcome: `held`, `broken`, or `not run` where the machine does not permit it.
+        seconds: How long it took.
+        recovered_after: Seconds from each fault to the next batch.
+        snapshot_count: How many whole pictures the readers saw meanwhile.
+        said: What was broken.
+    """
+
+    case: str
+    outcome: str
+    seconds: float
+    recovered_after: list[float] = field(default_factory=list)
+    snapshot_count: int = 0
+    said: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[Case]:
+    """So many: each fault in its turn, with the next seed every round."""
+    names = kinds or tuple(KINDS)
+    for number in range(count):
+        yield Case(names[number % len(names)], first_seed + number // len(names))
+
+
+def run(case: Case, folder: Path) -> Scene:
+    """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `disks.NotPermitted`."""
+    scene = Scene(folder, case.seed)
+    with scene.open():
+        KINDS[case.kind](scene)
+    return scene
+
+
+def judged(case: Case) -> Verdict:
+    """The same, as a verdict. The folder stays when a promise was broken."""
+    began = time.monotonic()
+    folder = Path(tempfile.mkdtemp(prefix="pts-fault-"))
+
+    def seconds() -> float:
+        return round(time.monotonic() - began, 1)
+
+    try:
+        scene = run(case, folder)
+    except disks.NotPermitted:
+        return Verdict(str(case), "not run", seconds(), said="this machine does not permit to mount a file system")
+    except Exception as error:
+        return Verdict(str(case), "broken", seconds(), said=f"{type(error).__name__}: {error}\nSee {folder}")
+    shutil.rmtree(folder)
+    found = scene.auditor
+    recovered = [round(each, 1) for each in found.recovered_after]
+    return Verdict(str(case), "held", seconds(), recovered, found.seen_count)

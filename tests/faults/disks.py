@@ -1,0 +1,121 @@
+"""A disk that is full or can only be read: a small file system of memory, which is mounted for the case."""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pipelines import commands
+from pipelines.jobs import stack, topics
+from tests.faults.scene import NAMED_ERRORS, Scene
+
+LAKE_BYTES = 96 * 2**20
+BROKER_BYTES = 64 * 2**20
+FULL_SECONDS = 60.0
+LEFT_KIB = 400
+"""Least that is left when the disk is filled: a batch of the campaign is larger."""
+
+
+class NotPermitted(Exception):
+    """This machine does not let the campaign mount a file system."""
+
+
+@contextmanager
+def mounted(folder: Path, size: int) -> Iterator[None]:
+    """A file system of so many bytes. Raises `NotPermitted`."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if not _may_mount() or _mount("-t", "tmpfs", "-o", f"size={size}", "none", folder):
+        raise NotPermitted
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
+def _may_mount() -> bool:
+    return sys.platform.startswith("linux") and os.geteuid() == 0
+
+
+def _mount(*arguments: str | Path) -> int:
+    return subprocess.run(["mount", *arguments], check=False, capture_output=True).returncode
+
+
+def fill(folder: Path, left: int) -> Path:
+    """Takes all but so many bytes."""
+    ballast, free = folder / "ballast", os.statvfs(folder)
+    ballast.write_bytes(bytes(max(free.f_bavail * free.f_frsize - left, 0)))
+    return ballast
+
+
+def full_for_the_job(scene: Scene) -> None:
+    """No room for data, log or checkpoint, wherever it runs out: the job ends by name; with room again it goes on."""
+    with mounted(scene.lake, LAKE_BYTES):
+        with scene.auditor.watching(), scene.load():
+            process, log = scene.start("pipelines.cli", "stream")
+            scene.await_batch(log, process)
+            ballast = fill(scene.lake, 1024 * scene.chance.randint(0, LEFT_KIB))
+            scene.auditor.note_fault()
+            code = process.wait(timeout=180)
+            assert code in NAMED_ERRORS, f"code {code}\n{log.read_text()[-3000:]}"
+            assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+            ballast.unlink()
+        scene.judge()
+
+
+def full_for_the_broker(scene: Scene) -> None:
+    """No room for the log: the broker ends, and what it had acknowledged is there when it has room again."""
+    folder = scene.settings.home / "kafka"
+    stack.stop(scene.settings, lambda _: None)
+    shutil.rmtree(folder)
+    with mounted(folder, BROKER_BYTES):
+        scene.start_broker()
+        topics.run(commands.Topics(), scene.settings)
+        with scene.auditor.watching():
+            with scene.load():
+                process, log = scene.start("pipelines.cli", "stream")
+                scene.await_batch(log, process)
+                ballast = fill(folder, 1024 * scene.chance.randint(0, LEFT_KIB))
+                deadline = time.monotonic() + FULL_SECONDS
+                while scene.has_broker and time.monotonic() < deadline:
+                    time.sleep(0.5)
+                assert not scene.has_broker, "the disk was never full"
+                ballast.unlink()
+                scene.auditor.note_fault()
+                scene.start_broker()
+                time.sleep(scene.chance.uniform(1, 5))
+                scene.ends_well(process, log)
+            scene.judge()
+        stack.stop(scene.settings, lambda _: None)
+
+
+def read_only(scene: Scene) -> None:
+    """The lake can no longer be written, as after an error of the disk; then it can again."""
+    scene.lake.mkdir()
+    with scene.auditor.watching():
+        with scene.load():
+            process, log = scene.start("pipelines.cli", "stream")
+            scene.await_batch(log, process)
+            time.sleep(scene.chance.uniform(0, 2))
+            with only_readable(scene.lake):
+                scene.auditor.note_fault()
+                code = process.wait(timeout=180)
+                assert code in NAMED_ERRORS, f"code {code}\n{log.read_text()[-3000:]}"
+                assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+                scene.refused("stream", "--drain", code=8, says="The lake")
+        scene.judge()
+
+
+@contextmanager
+def only_readable(folder: Path) -> Iterator[None]:
+    """Mounts a folder over itself, so that whoever opens a file from now on may only read. Raises `NotPermitted`."""
+    if not _may_mount() or _mount("--bind", folder, folder):
+        raise NotPermitted
+    try:
+        assert not _mount("-o", "remount,bind,ro", folder)
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", folder], check=True)

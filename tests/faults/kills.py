@@ -1,0 +1,100 @@
+"""Processes that the kernel kills, at a moment that the seed draws."""
+
+import signal
+import time
+
+from tests.faults.scene import Scene
+
+BATCH_MOMENTS = 120
+"""Moments of about the first three batches of a job."""
+
+COMMAND_MOMENTS = 40
+MOST_KILLS = 6
+INTERVAL = ("--from", "2026-01-01", "--to", "2026-01-08")
+WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput")
+EXPECTED = tuple(part for name in WINDOWS for part in ("--expect", name))
+
+
+def job(scene: Scene) -> None:
+    """The live job, again and again: at a write, between tables, between ledger and checkpoint."""
+    with scene.auditor.watching():
+        with scene.load():
+            time.sleep(2)
+            for _ in range(scene.chance.randint(2, 4)):
+                assert scene.killed("stream", moments=BATCH_MOMENTS)
+        scene.judge()
+
+
+def job_at_any_time(scene: Scene) -> None:
+    """The live job, at a time of the clock: also while it starts, and in the middle of what Spark and Java do."""
+    with scene.auditor.watching():
+        with scene.load():
+            for _ in range(scene.chance.randint(2, 4)):
+                with scene.pts("stream") as (process, _log):
+                    time.sleep(scene.chance.uniform(1, 25))
+                    assert process.poll() is None
+                    process.send_signal(signal.SIGKILL)
+                    scene.auditor.note_fault()
+        scene.judge()
+
+
+def promotion(scene: Scene) -> None:
+    """A promotion that corrects windows: the command dies, or the live job that does it, until it is done."""
+    _wrong_windows(scene)
+    scene.done("replay", "build", "fix")
+    scene.done("replay", "compare", "fix", *EXPECTED)
+    for _ in range(scene.chance.randint(1, MOST_KILLS)):
+        if not scene.killed("replay", "promote", "fix", moments=COMMAND_MOMENTS):
+            break
+    scene.done("replay", "promote", "fix")
+    scene.sent(2)
+    scene.judge()
+
+
+def promotion_by_the_job(scene: Scene) -> None:
+    """The same beside a live job, which dies in the middle of it."""
+    _wrong_windows(scene)
+    scene.done("replay", "build", "fix")
+    scene.done("replay", "compare", "fix", *EXPECTED)
+    with scene.load(rate=50):
+        with scene.pts("stream") as (live, log):
+            scene.await_batch(log, live)
+            with scene.pts("replay", "promote", "fix"):
+                time.sleep(scene.chance.uniform(0.5, 12))
+                live.send_signal(signal.SIGKILL)
+                scene.auditor.note_fault()
+        scene.done("replay", "promote", "fix")
+    scene.judge()
+
+
+def backfill(scene: Scene) -> None:
+    """A backfill of wrong windows."""
+    _wrong_windows(scene)
+    for _ in range(scene.chance.randint(1, MOST_KILLS)):
+        if not scene.killed("backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4):
+            break
+    scene.done("backfill", *INTERVAL)
+    with scene.auditor.watching():
+        scene.sent(2)
+        scene.judge()
+
+
+def compaction(scene: Scene) -> None:
+    """Compactions beside the live job."""
+    with scene.auditor.watching():
+        with scene.load(), scene.pts("stream") as (live, log):
+            scene.await_batch(log, live)
+            for _ in range(scene.chance.randint(2, 4)):
+                with scene.pts("compact") as (process, _):
+                    time.sleep(scene.chance.uniform(0.5, 4))
+                    process.send_signal(signal.SIGKILL)
+                    scene.auditor.note_fault()
+            scene.done("compact")
+            assert scene.stop(live) == 0, log.read_text()[-3000:]
+        scene.judge()
+
+
+def _wrong_windows(scene: Scene) -> None:
+    scene.sent(6)
+    process, log = scene.start("tests.faults.with_bug", "stream", "--drain")
+    assert process.wait(timeout=300) == 0, log.read_text()[-3000:]

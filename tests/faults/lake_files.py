@@ -1,0 +1,136 @@
+"""Files of the lake that are torn, empty or gone, while the job is off.
+
+What the next start does with each is in `DAMAGES`: it goes on and loses nothing, or it refuses, by name, and goes on
+once the file is restored. What it never does is go on with other tables than the log's.
+"""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from tests.faults.kills import BATCH_MOMENTS
+from tests.faults.scene import NAMED_ERRORS, Scene
+
+Outcome = Literal["goes on", "refuses"]
+
+COMMITS = "[0-9]" * 20 + ".json"
+REPORTS = "gold/remaining_stops/_delta_log"
+SILVER = "silver/ship_events/_delta_log"
+LEDGER = "ops/batches/_delta_log"
+CHECKPOINT = "_checkpoints/live"
+
+
+@dataclass(frozen=True)
+class Damage:
+    """What happens to the newest file of a kind.
+
+    Attributes:
+        pattern: The kind, within the lake.
+        outcome: What the next start does.
+        how: What is done to the file.
+    """
+
+    pattern: str
+    outcome: Outcome
+    how: Callable[[Path], object]
+
+
+def torn(file: Path) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+def garbage(file: Path) -> None:
+    file.write_text("{")
+
+
+def lost_with_the_one_before(commit: Path) -> None:
+    """A drain ends with a row that reads nothing of the log: without it alone, nothing would be missing."""
+    commit.unlink()
+    commit.with_name(f"{int(commit.stem) - 1:020}.json").unlink()
+
+
+def lost_with_its_checksum(file: Path) -> None:
+    """As if Spark had never come to it."""
+    file.unlink()
+    file.with_name(f".{file.name}.crc").unlink()
+
+
+DAMAGES = {
+    "torn commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", "refuses", torn),
+    "empty commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", "refuses", empty),
+    "lost commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", "refuses", Path.unlink),
+    "torn commit of silver": Damage(f"{SILVER}/{COMMITS}", "refuses", torn),
+    "empty commit of silver": Damage(f"{SILVER}/{COMMITS}", "refuses", empty),
+    "lost data file of silver": Damage("silver/ship_events/*.parquet", "refuses", Path.unlink),
+    "torn commit of the ledger": Damage(f"{LEDGER}/{COMMITS}", "refuses", torn),
+    "empty commit of the ledger": Damage(f"{LEDGER}/{COMMITS}", "refuses", empty),
+    "lost rows of the ledger": Damage(f"{LEDGER}/{COMMITS}", "refuses", lost_with_the_one_before),
+    "garbage in _last_checkpoint": Damage("*/*/_delta_log/_last_checkpoint", "goes on", garbage),
+    "lost checkpoint of a table": Damage("*/*/_delta_log/*.checkpoint.parquet", "goes on", Path.unlink),
+    "empty offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", "refuses", empty),
+    "lost offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", "refuses", Path.unlink),
+    "empty commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", "refuses", empty),
+    "lost commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", "goes on", lost_with_its_checksum),
+    "lost commit file, its checksum left": Damage(f"{CHECKPOINT}/commits/[0-9]*", "refuses", Path.unlink),
+    "lost metadata": Damage(f"{CHECKPOINT}/metadata", "refuses", Path.unlink),
+    "empty metadata": Damage(f"{CHECKPOINT}/metadata", "refuses", empty),
+}
+
+
+def newest(root: Path, pattern: str) -> Path:
+    """The file that was written last, by its number where it has one."""
+    found = [file for file in root.glob(pattern) if not file.name.startswith(".")]
+    return max(
+        found, key=lambda file: (len(file.name) if file.name.isdigit() else 0, file.stat().st_mtime_ns, file.name)
+    )
+
+
+def damaged(scene: Scene) -> None:
+    """One damage after another, each on a lake that has gone on after the last."""
+    scene.records_per_batch = 150  # for more than ten commits: then a compaction makes checkpoints of tables' logs
+    scene.sent(8)
+    scene.done("stream", "--drain")
+    scene.done("compact")
+    for name in scene.chance.sample(sorted(DAMAGES), 4):
+        scene.sent(0.5)
+        scene.done("stream", "--drain")
+        happens(scene, name)
+    scene.judge()
+
+
+def lost_checkpoint(scene: Scene) -> None:
+    """The job is killed, and its whole checkpoint is gone: refused, until it is told to go on from the ledger."""
+    with scene.auditor.watching():
+        with scene.load():
+            scene.done("stream", "--drain")
+            for _ in range(scene.chance.randint(1, 2)):
+                assert scene.killed("stream", moments=BATCH_MOMENTS)
+                shutil.rmtree(scene.lake / CHECKPOINT, ignore_errors=True)
+                scene.refused("stream", "--drain", code=7, says="pts stream --new-checkpoint")
+                scene.done("stream", "--drain", "--new-checkpoint")
+        scene.judge()
+
+
+def happens(scene: Scene, name: str) -> None:
+    damage, kept = DAMAGES[name], scene.folder / "kept"
+    shutil.copytree(scene.lake, kept)
+    damage.how(newest(scene.lake, damage.pattern))
+    scene.sent(0.5)
+    process, log = scene.start("pipelines.cli", "stream", "--drain")
+    code = process.wait(timeout=300)
+    said = log.read_text()
+    found = {0: "goes on"}.get(code, "refuses" if code in NAMED_ERRORS and "Traceback" not in said else "fails")
+    assert found == damage.outcome, f"{name}: code {code}\n{said[-3000:]}"
+    if found == "goes on":
+        scene.auditor.judge()
+    else:
+        shutil.rmtree(scene.lake)
+        shutil.copytree(kept, scene.lake)
+    shutil.rmtree(kept)

@@ -1,0 +1,154 @@
+"""Do bad records slow the job down, or fill its memory?
+
+    python -m tests.faults.poison [--records 1000000]
+
+Drains a log of so many good events, and then a log of as many of which every one is bad, each with a broker, a process
+and a lake of its own; from the start of the process to its end. Prints seconds, records per second and the most memory
+that the process and all that it started held. Ends with 1 when bad records go at less than half the speed of good ones,
+or when one of either is not where it belongs.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from pathlib import Path
+
+from pipelines.contracts.epoch import EPOCH
+from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.io.log_producer import LogProducer
+from pipelines.jobs.interrupts import signals_interrupt
+from pipelines.simulation.record import Record
+from tests.benchmarks.contenders import Drain, lake_rows, pts
+from tests.benchmarks.driving import RunFailed, end
+from tests.benchmarks.processes import Tree
+from tests.benchmarks.seeded_log import broker
+
+FIRST_MS = 1_772_359_200_000
+PACKAGES = 100_000
+PORTION = 10_000
+LEAST_RATIO = 0.5
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a drain took."""
+
+    records: int
+    seconds: float
+    resident_mib: int
+
+    @property
+    def records_per_second(self) -> float:
+        return self.records / self.seconds
+
+
+def good(number: int) -> Record:
+    """A scan of one of the packages, a millisecond after the one before it: no two are the same."""
+    moment_ms = FIRST_MS + number
+    package = number % PACKAGES + 1
+    value = f"{package},{_time(moment_ms)},SCAN,IT,In transit,UPS,US,NY,New York,{package % 1000:05},{package % 50}"
+    return Record(SHIP_EVENTS.name, b"%d" % package, value.encode(), moment_ms)
+
+
+def bad(number: int) -> Record:
+    """The same, spoiled in one of the ways that the rules of the quarantine are about."""
+    record = good(number)
+    assert record.value is not None
+    return SPOILS[number % len(SPOILS)](record, record.value)
+
+
+SPOILS: tuple[Callable[[Record, bytes], Record], ...] = (
+    lambda record, _: record._replace(value=None),
+    lambda record, value: record._replace(value=value.replace(b"New York", b"M\xfcnchen!")),
+    lambda record, value: record._replace(value=value + b","),
+    lambda record, value: record._replace(value=value.replace(b"In transit", b'"In" transit')),
+    lambda record, value: record._replace(value=value.replace(b"SCAN", b"")),
+    lambda record, value: record._replace(value=value.replace(b"T", b"t", 1)),
+    lambda record, value: record._replace(value=b"-" + value),
+    lambda record, _: record._replace(key=b"0" + (record.key or b"")),
+    lambda record, _: record._replace(timestamp_ms=record.timestamp_ms - 11 * 60_000),
+    lambda record, _: record._replace(timestamp_ms=record.timestamp_ms + 8 * 86_400_000),
+)
+"""One for each reason, and a second one for `malformed`."""
+
+
+def _time(moment_ms: int) -> str:
+    return (EPOCH + timedelta(milliseconds=moment_ms)).isoformat("T", "milliseconds").removesuffix("+00:00")
+
+
+def drained(record: Callable[[int], Record], count: int, table: str, work: Path) -> Measured:
+    """Appends so many records to a new log and drains it into a new lake.
+
+    Raises `RunFailed` when the job fails, or leaves another number of rows in the table.
+    """
+    with broker(work / "broker") as settings:
+        producer, numbers = LogProducer(settings.bootstrap_servers), iter(range(count))
+        for portion in _portions(numbers):
+            producer.append(map(record, portion))
+        producer.flush()
+        drain = Drain(settings.bootstrap_servers, "", str(work / "home"))
+        seconds, tree = _run(drain, work / "drain.log")
+        rows = lake_rows(drain)[table]
+    if rows != count:
+        raise RunFailed(f"{table} has {rows:,} rows, not {count:,}.")
+    return Measured(count, seconds, tree.greatest_resident_mib())
+
+
+def _portions(numbers: Iterator[int]) -> Iterator[list[int]]:
+    while portion := list(islice(numbers, PORTION)):
+        yield portion
+
+
+def _run(drain: Drain, log: Path) -> tuple[float, Tree]:
+    began = time.monotonic()
+    process = pts(drain, "stream", "--drain").start(log, stdout=subprocess.DEVNULL)
+    tree = Tree(process.pid)
+    try:
+        with tree.followed():
+            code = process.wait()
+    finally:
+        end(process)
+    if code:
+        raise RunFailed(f"pts stream --drain ended with {code}:\n{log.read_text()[-5000:]}")
+    return time.monotonic() - began, tree
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.poison", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--records", type=int, default=1_000_000, help="in each of the two logs")
+    count = parser.parse_args(arguments).records
+    with signals_interrupt(), tempfile.TemporaryDirectory() as work:
+        of_good = drained(good, count, "silver.ship_events", Path(work, "good"))
+        _say("good", of_good)
+        of_bad = drained(bad, count, "silver.quarantine", Path(work, "bad"))
+        _say("bad", of_bad)
+    return told_ratio(of_good, of_bad)
+
+
+def told_ratio(of_good: Measured, of_bad: Measured) -> int:
+    """The exit code, after the ratio of the speeds and of the memory."""
+    speed = of_bad.records_per_second / of_good.records_per_second
+    memory = of_bad.resident_mib / of_good.resident_mib
+    sys.stdout.write(f"bad to good: {speed:.2f} of the speed, {memory:.2f} of the memory\n")
+    if speed < LEAST_RATIO:
+        sys.stdout.write(f"Bad records go at less than {LEAST_RATIO} of the speed of good ones.\n")
+        return 1
+    return 0
+
+
+def _say(name: str, measured: Measured) -> None:
+    sys.stdout.write(
+        f"{name}: {measured.records:,} records in {measured.seconds:.1f} s, "
+        f"{measured.records_per_second:,.0f} records/s, {measured.resident_mib:,} MiB\n"
+    )
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

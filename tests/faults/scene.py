@@ -1,0 +1,190 @@
+"""The environment of one case: a broker, a lake and processes of its own, all of them gone at the end."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pipelines import commands
+from pipelines.jobs import stack, topics
+from tests.faults.auditor import Auditor
+from tests.integration.conftest import embedded
+from tests.integration.test_process import settings_of
+
+RATE = 300
+START_SECONDS = 120.0
+STOP_SECONDS = 60.0
+NAMED_ERRORS = (4, 5, 6, 7, 8, 9)
+"""Exit codes by which the job says what is wrong outside of it (docs/runbook.md, 'By exit code')."""
+
+
+class Scene:
+    """What a fault happens to.
+
+    Args:
+        folder: Where everything is kept; shorter than the path of a socket may be.
+        seed: What the case draws from.
+
+    Attributes:
+        chance: Draws the moments of the faults.
+        settings: Of the stack.
+        lake: The lake's folder.
+        records_per_batch: Most of them.
+        auditor: The judge.
+    """
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self.chance = random.Random(seed)
+        self.seed = seed
+        self.records_per_batch = 1_000
+        self.folder = folder
+        self.lake = folder / "lake"
+        self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
+        self.servers = self.settings.bootstrap_servers
+        self.auditor = Auditor(str(self.lake), self.servers, folder / "journal.csv")
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._count = 0
+
+    @contextmanager
+    def open(self) -> Iterator["Scene"]:
+        """With a broker that has the topics."""
+        try:
+            self.start_broker()
+            topics.run(commands.Topics(), self.settings)
+            yield self
+        finally:
+            for process in self._processes:
+                with suppress(ProcessLookupError):
+                    process.send_signal(signal.SIGCONT)
+                    process.kill()
+                process.wait()
+            self.continue_broker()
+            stack.stop(self.settings, lambda _: None)
+
+    def start_broker(self) -> None:
+        stack.start(["broker"], self.settings, lambda _: None)
+
+    @property
+    def broker_pid(self) -> int:
+        pid = stack.services(self.settings)["broker"].pid
+        assert pid is not None
+        return pid
+
+    def signal_broker(self, number: signal.Signals) -> None:
+        """To its whole group: the process that holds its pid file has become Java itself."""
+        os.killpg(self.broker_pid, number)
+
+    @property
+    def has_broker(self) -> bool:
+        return stack.services(self.settings)["broker"].is_alive
+
+    def continue_broker(self) -> None:
+        if self.has_broker:
+            self.signal_broker(signal.SIGCONT)
+
+    def environment(self) -> dict[str, str]:
+        return settings_of(
+            self.settings,
+            "lake",
+            PTS_LAKE=str(self.lake),
+            PTS_STREAM__MAX_RECORDS_PER_BATCH=str(self.records_per_batch),
+            PTS_REPLAY__MAX_RECORDS_PER_BATCH=str(2 * self.records_per_batch),
+        )
+
+    def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
+        """A Python module as a process, and its log."""
+        self._count += 1
+        log = self.folder / f"{self._count:03}.log"
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                [sys.executable, "-m", *module], env=self.environment(), stdout=out, stderr=subprocess.STDOUT
+            )
+        self._processes.append(process)
+        return process, log
+
+    @contextmanager
+    def load(self, rate: float = RATE) -> Iterator[None]:
+        """Sends records for as long as the block lasts; at its end all of them are acknowledged or given up."""
+        journal = str(self.folder / "journal.csv")
+        arguments = (self.servers, journal, "--seed", str(self.seed), "--rate", str(rate))
+        process, log = self.start("tests.faults.load", *arguments)
+        self.await_text("sending", log, process)
+        try:
+            yield
+        finally:
+            process.terminate()
+        process.wait(timeout=300)
+        assert process.returncode == 0, log.read_text()[-2000:]
+
+    def sent(self, seconds: float) -> None:
+        """Sends for so long."""
+        with self.load():
+            time.sleep(seconds)
+
+    @contextmanager
+    def pts(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+        """A command of ours; killed at the end of the block if it still runs."""
+        process, log = self.start("pipelines.cli", *arguments)
+        try:
+            yield process, log
+        finally:
+            process.kill()
+            process.wait()
+
+    def done(self, *arguments: str, code: int = 0, seconds: float = 300) -> str:
+        """What a command says that ends with this code."""
+        process, log = self.start("pipelines.cli", *arguments)
+        process.wait(timeout=seconds)
+        said = log.read_text()
+        assert process.returncode == code, f"pts {' '.join(arguments)}: code {process.returncode}\n{said[-3000:]}"
+        return said
+
+    def refused(self, *arguments: str, code: int, says: str) -> None:
+        """A command ends with this code and one sentence."""
+        said = self.done(*arguments, code=code)
+        assert says in said, said[-3000:]
+        assert "Traceback" not in said, said[-3000:]
+
+    def killed(self, *arguments: str, moments: int, delay_ms: int = 40) -> bool:
+        """Runs a command that is killed some ms after one of so many moments. Returns whether it was, or had ended."""
+        moment = f"{self.chance.randint(1, moments)}+{self.chance.randint(0, delay_ms)}"
+        process, log = self.start("tests.saboteur", moment, *arguments)
+        process.wait(timeout=300)
+        if process.returncode == 0:
+            return False
+        assert process.returncode == -signal.SIGKILL, log.read_text()[-3000:]
+        self.auditor.note_fault()
+        return True
+
+    def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
+        """Waits for a batch of a job that has just begun."""
+        self.await_text('"batch_id"', log, process)
+
+    def await_text(self, text: str, log: Path, process: subprocess.Popen[bytes]) -> None:
+        deadline = time.monotonic() + START_SECONDS
+        while text not in log.read_text():
+            assert process.poll() is None, log.read_text()[-3000:]
+            assert time.monotonic() < deadline, log.read_text()[-3000:]
+            time.sleep(0.05)
+
+    def stop(self, process: subprocess.Popen[bytes]) -> int:
+        """Asks a job to stop, and waits; returns its code."""
+        process.terminate()
+        return process.wait(timeout=STOP_SECONDS)
+
+    def ends_well(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """A job still runs, and ends when it is asked to; or it has ended by itself, and has said why."""
+        code = self.stop(process) if process.poll() is None else process.returncode
+        said = log.read_text()
+        assert code == 0 or (code in NAMED_ERRORS and "Traceback" not in said), f"code {code}\n{said[-3000:]}"
+
+    def judge(self) -> None:
+        """Takes in all that was sent, and has everything compared with the log."""
+        self.done("stream", "--drain")
+        self.auditor.judge()
+        self.done("verify")

@@ -1,0 +1,96 @@
+"""The short campaign: some faults of each sort, on the real stack; and a judge that notices what it is to notice.
+
+`make faults` runs all of them, as often as it is told.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from pipelines.io.snapshots import snapshot
+from tests.faults import disks, kills
+from tests.faults.auditor import Auditor, Partial, check_whole
+from tests.faults.campaign import KINDS, Case, cases, run
+from tests.faults.scene import Scene
+
+pytestmark = pytest.mark.integration
+
+SHORT = ("kill-broker:1", "older-log:1", "partition-added:1", "disk-full:1", "damaged-files:1")
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    """A lake whose job was killed again and again, and its log: the promises held."""
+    with Scene(tmp_path_factory.mktemp("kill"), seed=1).open() as scene:
+        kills.job(scene)
+        assert scene.auditor.recovered_after
+        assert scene.auditor.seen_count
+        yield scene
+
+
+@pytest.mark.parametrize("case", SHORT)
+def test_promises_hold(case: str, tmp_path: Path) -> None:
+    try:
+        run(Case.parse(case), tmp_path)
+    except disks.NotPermitted:
+        pytest.skip("this machine does not permit to mount a file system")
+
+
+def lose_a_report(root: Path) -> None:
+    table = DeltaTable(root / "gold" / "remaining_stops")
+    table.delete(f"tracking_number = {table.to_pyarrow_table()['tracking_number'][0]}")
+
+
+def double_a_record(root: Path) -> None:
+    table = DeltaTable(root / "bronze" / "ship_events")
+    write_deltalake(table, table.to_pyarrow_table().slice(0, 1), mode="append")
+
+
+def change_a_report(root: Path) -> None:
+    table = DeltaTable(root / "gold" / "remaining_stops")
+    rows = table.to_pyarrow_table()
+    wrong = rows.set_column(
+        rows.column_names.index("city"), "city", pa.array(["elsewhere", *rows["city"].to_pylist()[1:]])
+    )
+    write_deltalake(table, wrong, mode="overwrite")
+
+
+@pytest.mark.parametrize("spoil", [lose_a_report, double_a_record, change_a_report])
+def test_judge_notices_what_was_lost_doubled_or_changed(
+    killed: Scene, tmp_path: Path, spoil: Callable[[Path], None]
+) -> None:
+    shutil.copytree(killed.lake, tmp_path / "lake")
+    spoil(tmp_path / "lake")
+    with pytest.raises(AssertionError):
+        Auditor(str(tmp_path / "lake"), killed.servers, killed.folder / "journal.csv").judge()
+
+
+def test_judge_notices_an_acknowledged_record_that_is_not_on_the_log(killed: Scene, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.csv"
+    journal.write_text((killed.folder / "journal.csv").read_text() + "ship-events,0,1000000,0011\n")
+    with pytest.raises(AssertionError, match="1 acknowledged records are not on the log"):
+        Auditor(str(killed.lake), killed.servers, journal).judge()
+
+
+@pytest.mark.parametrize("table", ["silver.ship_events", "gold.remaining_stops", "gold.stop_activity"])
+def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: str) -> None:
+    """At its version 0, a table is empty."""
+    seen = snapshot(str(killed.lake))
+    check_whole(str(killed.lake), seen)
+    behind = replace(seen, versions={**seen.versions, table: 0})
+    with pytest.raises(Partial):
+        check_whole(str(killed.lake), behind)
+
+
+def test_campaign_takes_each_fault_in_its_turn_and_then_the_next_seed() -> None:
+    found = list(cases(len(KINDS) + 1, first_seed=5))
+    assert [case.kind for case in found[:-1]] == list(KINDS)
+    assert found[-1] == Case(found[0].kind, 6)
+    assert Case.parse(str(found[-1])) == found[-1]
+    with pytest.raises(ValueError, match="there is no fault 'fire'"):
+        Case.parse("fire:1")

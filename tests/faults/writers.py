@@ -1,0 +1,46 @@
+"""Several who write at once: a second live job, and everything that may run beside the first."""
+
+import signal
+import time
+from itertools import cycle
+
+from tests.faults.kills import INTERVAL
+from tests.faults.scene import Scene
+
+TOGETHER_SECONDS = 40
+
+
+def second_job(scene: Scene) -> None:
+    """A second live job is refused: beside one that works, beside one that is frozen, and after its end it is not."""
+    with scene.auditor.watching():
+        with scene.load(), scene.pts("stream") as (first, log):
+            scene.await_batch(log, first)
+            scene.refused("stream", code=9, says=f"Process {first.pid} already writes the lake")
+            first.send_signal(signal.SIGSTOP)
+            scene.refused("stream", "--drain", code=9, says=f"Process {first.pid} already writes the lake")
+            first.send_signal(signal.SIGCONT)
+            time.sleep(scene.chance.uniform(0, 3))
+            first.send_signal(signal.SIGKILL)
+            scene.auditor.note_fault()
+            # at once, while the Java of the first may still do what it was told
+            with scene.pts("stream") as (second, second_log):
+                scene.await_batch(second_log, second)
+                assert scene.stop(second) == 0, second_log.read_text()[-3000:]
+        scene.judge()
+
+
+def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
+    """Stream, compaction, backfill, a rebuild, checks of the tables and readers, all at once."""
+    commands = [("compact",), ("backfill", *INTERVAL), ("rebuild", "gold.carrier_throughput"), ("verify",)]
+    scene.chance.shuffle(commands)
+    with scene.auditor.watching():
+        with scene.load(), scene.pts("stream") as (live, log):
+            scene.await_batch(log, live)
+            end = time.monotonic() + seconds
+            for command in cycle(commands):
+                scene.done(*command)
+                if time.monotonic() > end:
+                    break
+            assert scene.stop(live) == 0, log.read_text()[-3000:]
+        scene.judge()
+    assert scene.auditor.seen_count
