@@ -18,7 +18,7 @@ from pyspark import SparkContext
 
 from pipelines import commands
 from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.stream import LiveJob
+from pipelines.jobs.live_job import LiveJob
 from pipelines.session import AOT_CACHE, JAVA_OPTIONS, open_session
 from pipelines.settings import Broker, Settings, Spark, Stream
 
