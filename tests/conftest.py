@@ -1,5 +1,6 @@
 """What all tests share: one Spark session, and marks that follow from what a test needs."""
 
+import gc
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         elif "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+
+
+def pytest_unconfigure() -> None:
+    """Hypothesis leaves a callback behind through which modules outlive the interpreter: DuckDB then reports leaks."""
+    gc.callbacks.clear()
 
 
 @pytest.fixture(scope="session")
