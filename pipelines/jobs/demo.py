@@ -13,7 +13,7 @@ from pipelines.demo_view import DemoView
 from pipelines.errors import PtsError
 from pipelines.io import airflow as airflow_io
 from pipelines.jobs import airflow, sql, stack
-from pipelines.jobs.watch import LogLine, StateChange, Watch
+from pipelines.jobs.watch import AirflowReady, LogLine, StateChange, Watch
 from pipelines.settings import Settings
 
 PACKAGES_SHOWN = 8
@@ -41,7 +41,7 @@ def run(settings: Settings, console: Console) -> None:
     most = min(settings.stream.max_records_per_batch, MOST_RECORDS_PER_BATCH)
     stream = settings.stream.model_copy(update={"max_records_per_batch": most})
     settings = settings.model_copy(update={"stream": stream})
-    view = DemoView(airflow=f"{airflow_io.url(settings)}, as {airflow.ADMIN}")
+    view = DemoView(airflow="starts")
     with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
         rounds = _rounds(watch, view, settings)
         if console.is_terminal:
@@ -64,6 +64,8 @@ def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
             match event:
                 case LogLine(text):
                     view.take_line(text)
+                case AirflowReady():
+                    view.airflow = f"{airflow_io.url(settings)}, as {airflow.ADMIN}"
                 case StateChange(service, remark):
                     view.take_state(service)
                     view.remark = remark or view.remark

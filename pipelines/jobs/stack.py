@@ -15,12 +15,10 @@ from pipelines.io.log_tail import LogTail
 from pipelines.io.supervisor import GROUPS, SERVICES, Service, Supervisor
 from pipelines.jobs import airflow, broker, topics
 from pipelines.jobs.interrupts import signals_interrupt, undisturbed
-from pipelines.jobs.watch import Watch, ended_by_itself
+from pipelines.jobs.watch import AirflowReady, Watch, ended_by_itself
 from pipelines.settings import Settings
 
 BROKER_READY_SECONDS = 60.0
-AIRFLOW_READY_SECONDS = 180.0
-"""Some 30 s by itself; more on two cores on which Spark starts, too."""
 STOP_SECONDS = 130.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
@@ -65,14 +63,17 @@ def is_running(settings: Settings) -> bool:
 def start(named: Sequence[str], settings: Settings, say: Say) -> None:
     """Starts services and leaves them running; in a stack that already runs, those that it lacks.
 
-    Raises `StackError` when they all run, when one ends while it starts, or when a former supervisor left processes
-    behind. A stack that could not be started whole is stopped again.
+    It returns when broker and Airflow can be used. Raises `StackError` when all run, when one ends while it starts, or
+    when a former supervisor left processes behind. A stack that could not be started whole is stopped again.
     """
     supervisor = Supervisor(settings)
     missing = _missing(named, settings)
     is_ours = supervisor.pid is None
     try:
+        watch = Watch(settings, missing)
         _start(missing, supervisor, settings, say)
+        if "airflow-api-server" in missing and AirflowReady() not in chain.from_iterable(watch):
+            raise StackError(f"Airflow has ended. Its logs are {supervisor.log('airflow-*')}.")
     except BaseException:
         if is_ours:
             with undisturbed():
@@ -84,7 +85,8 @@ def start(named: Sequence[str], settings: Settings, say: Say) -> None:
 def running(named: Sequence[str], settings: Settings, say: Say) -> Iterator[Watch]:
     """A stack for as long as the block lasts: Ctrl-C, SIGTERM, a closed terminal or a failure stops all of it.
 
-    Raises `StackError` as `start` does, and when a supervisor already runs.
+    The block begins when the broker can be used; the watch tells when Airflow can. Raises `StackError` as `start`
+    does, and when a supervisor already runs.
     """
     missing = _missing(named, settings)
     if is_running(settings):
@@ -151,6 +153,10 @@ def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, s
         say(f"Starting the broker at {settings.bootstrap_servers} …")
         tail = LogTail(supervisor.log("broker"))
         supervisor.start("broker")
+    airflow_parts = [name for name in missing if name in GROUPS["airflow"]]
+    if airflow_parts:  # beside the start of the broker, and before Spark takes the cores
+        _prepare_airflow(settings, say)
+    if "broker" in missing:
         _await_broker(supervisor, tail, settings)
     jobs = [name for name in missing if name != "broker" and name not in GROUPED]
     if jobs:
@@ -158,31 +164,17 @@ def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, s
     for name in jobs:
         say(f"Starting {name}; its log is {supervisor.log(name)}")
         supervisor.start(name)
-    if parts := [name for name in missing if name in GROUPS["airflow"]]:
-        _start_airflow(parts, supervisor, settings, say)
+    for name in airflow_parts:
+        supervisor.start(name)
 
 
-def _start_airflow(parts: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
+def _prepare_airflow(settings: Settings, say: Say) -> None:
     say(f"Starting Airflow at {airflow_io.url(settings)} …")
     if password := airflow.prepare(settings):
         say(
             f"Airflow's first user is {airflow.ADMIN} with the password {password}, shown only now. "
             f"`pts airflow users reset-password --username {airflow.ADMIN}` sets another one."
         )
-    tails = {name: LogTail(supervisor.log(name)) for name in parts}
-    for name in parts:
-        supervisor.start(name)
-    deadline = time.monotonic() + AIRFLOW_READY_SECONDS
-    while not airflow_io.is_healthy(settings):
-        found = supervisor.services()
-        for name in parts:
-            if not found[name].is_alive:
-                raise ended_by_itself(found[name], tails[name])
-        if time.monotonic() > deadline:
-            raise StackError(
-                f"Airflow is not well after {AIRFLOW_READY_SECONDS:.0f} s. Its logs are {supervisor.log('airflow-*')}."
-            )
-        time.sleep(0.5)
 
 
 def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:

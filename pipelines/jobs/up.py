@@ -6,8 +6,9 @@ from itertools import chain
 
 from rich.console import Console
 
+from pipelines.io import airflow
 from pipelines.jobs import stack
-from pipelines.jobs.watch import LogLine, StateChange
+from pipelines.jobs.watch import AirflowReady, LogLine, StateChange
 from pipelines.progress import show_line
 from pipelines.settings import Settings
 
@@ -32,6 +33,8 @@ def run(services: Sequence[str], settings: Settings, *, detach: bool, console: C
             match event:
                 case LogLine(text):
                     show_line(text, console)
+                case AirflowReady():
+                    say(f"Airflow is ready at {airflow.url(settings)}.")
                 case StateChange(service, remark):
                     say(f"{service.name}: {service.state}" + (f", process {service.pid}" if service.pid else ""))
                     if remark:

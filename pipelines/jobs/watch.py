@@ -5,11 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.errors import StackError
+from pipelines.io import airflow
 from pipelines.io.log_tail import LogTail
 from pipelines.io.supervisor import Service, Supervisor
 from pipelines.settings import Settings
 
 POLL_SECONDS = 0.25
+AIRFLOW_READY_SECONDS = 180.0
+"""Some 30 s by itself; more on two cores on which Spark starts, too."""
 KILLED = -1
 """The exit code that supervisord gives a process which a signal ended."""
 
@@ -29,24 +32,33 @@ class LogLine:
     text: str
 
 
+@dataclass(frozen=True)
+class AirflowReady:
+    """Airflow can be used: its API answers, and its parts are well. Told once."""
+
+
+Event = StateChange | LogLine | AirflowReady
+
+
 class Watch:
     """What happens in a running stack: each round of the iteration gives what is new, often nothing.
 
-    Raises `StackError` when a service ends with an error, or its supervisor dies. The iteration ends when no service is
-    left: they all ended by themselves, or somebody stopped the stack.
+    Raises `StackError` when a service ends with an error, its supervisor dies, or Airflow does not get ready. The
+    iteration ends when no service is left: they all ended by themselves, or somebody stopped the stack.
     """
 
     def __init__(self, settings: Settings, watched: Sequence[str]) -> None:
-        self._home = settings.home.resolve()
+        self._settings = settings
         self._supervisor = Supervisor(settings)
         self._watched = watched
         self._tails = {name: LogTail(self._supervisor.log(name)) for name in watched}
         self._seen: dict[str, str] = {}
 
-    def __iter__(self) -> Iterator[list[StateChange | LogLine]]:
+    def __iter__(self) -> Iterator[list[Event]]:
+        of_airflow = self._airflow()
         while True:
             found = [service for name, service in self._supervisor.services().items() if name in self._watched]
-            yield [*self._log_lines(), *self._state_changes(found)]
+            yield [*self._log_lines(), *self._state_changes(found), *next(of_airflow, ())]
             for service in found:
                 if service.has_failed:
                     raise ended_by_itself(service, self._tails[service.name])
@@ -60,6 +72,18 @@ class Watch:
         if "stream" in self._watched:
             yield from (LogLine(line) for line in self._tails["stream"].lines())
 
+    def _airflow(self) -> Iterator[list[AirflowReady]]:
+        """For each round what there is to tell of Airflow, until it is ready."""
+        if "airflow-api-server" not in self._watched:
+            return
+        deadline = time.monotonic() + AIRFLOW_READY_SECONDS
+        while not airflow.is_healthy(self._settings):
+            if time.monotonic() > deadline:
+                logs = self._supervisor.log("airflow-*")
+                raise StackError(f"Airflow is not well after {AIRFLOW_READY_SECONDS:.0f} s. Its logs are {logs}.")
+            yield []
+        yield [AirflowReady()]
+
     def _state_changes(self, found: Sequence[Service]) -> Iterator[StateChange]:
         for service in found:
             if self._seen.get(service.name) != service.state:
@@ -70,7 +94,7 @@ class Watch:
         if service.name != "simulate" or service.state != "EXITED" or service.has_failed:
             return None
         return (
-            f"The feed has been played to its end. To begin again, delete {self._home}; "
+            f"The feed has been played to its end. To begin again, delete {self._settings.home.resolve()}; "
             "`pts simulate --seed 43` adds another one."
         )
 
