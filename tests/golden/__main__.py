@@ -1,0 +1,50 @@
+"""python -m tests.golden CODE ARCHIVE: a lake by the code of another folder, packed."""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.golden.archive import LAKE, PARTITIONS, pack
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+
+FEED = ("simulate", "--packages", "40", "--rate", "0")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.golden", description="Packs a lake of an earlier commit.")
+    parser.add_argument("code", type=Path, help="its work tree")
+    parser.add_argument("archive", type=Path)
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        settings = embedded(Path(work, "home"))
+        environment = {
+            **{name: value for name, value in os.environ.items() if not name.startswith("PTS_")},
+            "PTS_HOME": str(settings.home),
+            "PTS_BROKER__PORT": str(settings.broker.port),
+            "PTS_BROKER__CONTROLLER_PORT": str(settings.broker.controller_port),
+            "PTS_LAKE": str(Path(work, LAKE)),
+            "PTS_KAFKA__PARTITIONS": str(PARTITIONS),
+            "PYTHONPATH": str(asked.code),
+        }
+
+        def pts(*arguments: str) -> None:
+            command = [sys.executable, "-P", "-m", "pipelines.cli", *arguments]
+            subprocess.run(command, env=environment, cwd=asked.code, check=True)
+
+        pts("up", "broker", "--detach")
+        try:
+            pts("topics")
+            for count in ("300", "600"):
+                pts(*FEED, "--count", count, "--resume")
+                pts("stream", "--drain")
+            pack(asked.archive.resolve(), Path(work, LAKE), read_log(settings.bootstrap_servers))
+        finally:
+            pts("down")
+
+
+if __name__ == "__main__":
+    main()

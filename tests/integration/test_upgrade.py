@@ -1,0 +1,82 @@
+"""Lakes and checkpoints of earlier commits: they are gone on with, or refused with the way out."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pipelines import commands
+from pipelines.errors import LakeMismatch
+from pipelines.jobs import simulate, stack, topics
+from pipelines.settings import Kafka, Settings
+from tests import golden
+from tests.comparison import assert_lake_equals_log
+from tests.golden import archive
+from tests.integration.conftest import embedded
+from tests.integration.log_reader import read_log
+from tests.integration.test_process import process, settings_of
+
+ARCHIVES = Path(golden.__file__).parent
+OPENS = ("8dc7edc",)
+REFUSED = ("fb89dd8",)
+"""Its ledger has other columns."""
+
+
+@dataclass(frozen=True)
+class Upgraded:
+    """A broker with the log of an archive, and its lake."""
+
+    settings: Settings
+    folder: Path
+
+    def stream(self, lake: str = archive.LAKE) -> tuple[int | None, str]:
+        """Runs the job to the end of the log. Its exit code, and what it said."""
+        log = self.folder / f"{lake}.log"
+        environment = settings_of(self.settings, lake)
+        with process(["stream", "--drain"], environment, log) as job:
+            job.wait(timeout=300)
+        return job.returncode, log.read_text()
+
+    def files(self) -> dict[Path, bytes]:
+        """Of the archive's lake; without the locks, which tell who looked last."""
+        files = (path for path in (self.folder / archive.LAKE).rglob("*") if path.is_file() and path.suffix != ".lock")
+        return {path: path.read_bytes() for path in files}
+
+    def assert_equals_log(self, lake: str = archive.LAKE) -> None:
+        assert_lake_equals_log(str(self.folder / lake), read_log(self.settings.bootstrap_servers))
+
+
+@pytest.fixture
+def upgraded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Upgraded]:
+    settings = embedded(tmp_path).model_copy(update={"kafka": Kafka(partitions=archive.PARTITIONS)})
+    log = archive.unpack(ARCHIVES / f"{request.param}.tar.gz", tmp_path)
+    stack.start(["broker"], settings, lambda _: None)
+    try:
+        topics.run(commands.Topics(), settings)
+        archive.put_back(log, settings.bootstrap_servers)
+        assert read_log(settings.bootstrap_servers) == log
+        yield Upgraded(settings, tmp_path)
+    finally:
+        stack.stop(settings, lambda _: None)
+
+
+@pytest.mark.parametrize("upgraded", OPENS, indirect=True)
+def test_lake_of_an_earlier_commit_is_gone_on_with(upgraded: Upgraded) -> None:
+    simulate.run(commands.Simulate(seed=9, packages=40, rate=0, count=500), upgraded.settings)
+    code, said = upgraded.stream()
+    assert code == 0, said
+    upgraded.assert_equals_log()
+
+
+@pytest.mark.parametrize("upgraded", REFUSED, indirect=True)
+def test_lake_that_this_code_does_not_write_is_refused_as_it_is_and_the_log_makes_another(upgraded: Upgraded) -> None:
+    before = upgraded.files()
+    code, said = upgraded.stream()
+    assert code == LakeMismatch.exit_code
+    assert "is not the one this code writes: column replay_id string is missing" in said
+    assert "point PTS_LAKE at a new place: the job builds the lake anew" in said
+    assert upgraded.files() == before
+    code, said = upgraded.stream("anew")
+    assert code == 0, said
+    upgraded.assert_equals_log("anew")
