@@ -1,4 +1,4 @@
-"""Bar charts as SVG, without a plotting library."""
+"""Bar and line charts as SVG, without a plotting library."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,7 @@ from tests.benchmarks.tables import TITLES, per_second
 
 LEFT, PLOT_WIDTH, RIGHT, TOP = 250, 470, 90, 64
 BAR, GAP, AXIS = 18, 14, 56
+LINE_LEFT, LINE_HEIGHT = 70, 180
 COLOURS = ("#1f5a94", "#e08a2c", "#7a7a7a")
 
 
@@ -52,7 +53,34 @@ def bar_chart(title: str, axis: str, series: Sequence[str], groups: Sequence[Gro
             parts.append(f'<rect x="{LEFT}" y="{y:.1f}" width="{width:.1f}" height="{BAR - 3}" fill="{colour}"/>')
             parts.append(_text(LEFT + width + 5, y + 12, _short(value)))
     parts.append(f'<line x1="{LEFT}" y1="{TOP}" x2="{LEFT}" y2="{bottom}" stroke="#333333"/>')
-    width, height = LEFT + PLOT_WIDTH + RIGHT, bottom + AXIS
+    return _svg(LEFT + PLOT_WIDTH + RIGHT, bottom + AXIS, parts)
+
+
+def line_chart(title: str, axis: str, points: Sequence[tuple[float, float]]) -> str:
+    """One line over a scale from 0 on both axes; `axis` names the lower one. Returns the text of an SVG file."""
+    across, up = (scale(max((point[number] for point in points), default=1.0)) for number in (0, 1))
+    bottom = TOP + LINE_HEIGHT
+
+    def x(value: float) -> float:
+        return LINE_LEFT + PLOT_WIDTH * value / across[-1]
+
+    def y(value: float) -> float:
+        return bottom - LINE_HEIGHT * value / up[-1]
+
+    parts = [_text(LINE_LEFT, 24, title, size=16, weight="bold")]
+    for tick in up:
+        parts.append(
+            f'<line x1="{LINE_LEFT}" y1="{y(tick):.1f}" x2="{x(across[-1])}" y2="{y(tick):.1f}" stroke="#ddd"/>'
+        )
+        parts.append(_text(LINE_LEFT - 8, y(tick) + 4, _short(tick), anchor="end"))
+    parts += [_text(x(tick), bottom + 18, _short(tick), anchor="middle") for tick in across]
+    parts.append(_text(LINE_LEFT + PLOT_WIDTH / 2, bottom + 40, axis, anchor="middle"))
+    line = " ".join(f"{x(each):.1f},{y(value):.1f}" for each, value in points)
+    parts.append(f'<polyline points="{line}" fill="none" stroke="{COLOURS[0]}" stroke-width="1.5"/>')
+    return _svg(LINE_LEFT + PLOT_WIDTH + RIGHT, bottom + AXIS, parts)
+
+
+def _svg(width: int, height: int, parts: Sequence[str]) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" '
         f'font-family="sans-serif">\n<rect width="100%" height="100%" fill="white"/>\n'

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.benchmarks.options import Options
-from tests.benchmarks.plot import PLOT_WIDTH, Group, bar_chart, charts, scale
+from tests.benchmarks.plot import PLOT_WIDTH, Group, bar_chart, charts, line_chart, scale
 from tests.benchmarks.results import new_results
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -36,6 +36,15 @@ def test_bars_are_as_long_as_their_values() -> None:
 def test_chart_names_everything_that_it_shows() -> None:
     svg = bar_chart("Speed & cost", "scans per second", ("warm", "cold"), [Group("a <b>", (1.0, None))])
     assert {"Speed & cost", "scans per second", "warm", "cold", "a <b>", "not measured"} <= set(texts(svg))
+
+
+def test_line_goes_from_point_to_point_within_its_scales() -> None:
+    svg = line_chart("Memory", "minutes", [(0, 0), (5, 10), (10, 5)])
+    (line,) = ElementTree.fromstring(svg).iter(f"{SVG}polyline")
+    (x0, y0), (x1, y1), (x2, y2) = (map(float, point.split(",")) for point in line.attrib["points"].split())
+    assert x1 - x0 == x2 - x1 > 0
+    assert y0 - y1 == 2 * (y0 - y2) > 0
+    assert {"Memory", "minutes", "0", "10"} <= set(texts(svg))
 
 
 def test_nothing_measured_is_no_plot() -> None:

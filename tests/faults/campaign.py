@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.faults import brokers, disks, kills, lake_files, writers
+from tests.faults import brokers, clocks, disks, kills, lake_files, writers
 from tests.faults.scene import Scene
 
 KINDS: dict[str, Callable[[Scene], None]] = {
@@ -29,7 +29,9 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "lake-read-only": disks.read_only,
     "damaged-files": lake_files.damaged,
     "lost-checkpoint": lake_files.lost_checkpoint,
+    "wrong-clocks": clocks.wrong,
     "second-job": writers.second_job,
+    "unseen-second-job": writers.unseen_second_job,
     "together": writers.together,
 }
 

@@ -9,6 +9,7 @@ was not acknowledged in time is not in the journal, and nobody promised to keep 
 import argparse
 import sys
 import threading
+from datetime import datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -47,11 +48,11 @@ def not_once(journal: Path, log: list[LogRecord]) -> list[Acknowledged]:
     return [each for each in acknowledged(journal) if each not in there]
 
 
-def run(servers: str, journal: Path, seed: int, rate: float, stop: threading.Event) -> None:
+def run(asked: argparse.Namespace, stop: threading.Event) -> None:
     """Appends until it is asked to stop; then waits for the acknowledgements that are under way."""
     producer = Producer(
         {
-            "bootstrap.servers": servers,
+            "bootstrap.servers": asked.servers,
             "partitioner": "murmur2",
             "enable.idempotence": True,
             "message.timeout.ms": int(PATIENCE_SECONDS * 1000),
@@ -59,17 +60,18 @@ def run(servers: str, journal: Path, seed: int, rate: float, stop: threading.Eve
             "log_level": 0,
         }
     )
-    records = feed(seed, PACKAGES, Simulate().start, "csv", "csv")
-    with journal.open("a", buffering=1) as out:
+    records = feed(asked.seed, PACKAGES, asked.start, "csv", "csv")
+    with asked.journal.open("a", buffering=1) as out:
 
         def note(told: str, error: KafkaError | None, message: Message) -> None:
             if error is None:
                 out.write(f"{message.topic()},{message.partition()},{message.offset()},{told}\n")
 
-        for part in slices(records, rate, None, stop.wait):
+        for part in slices(records, asked.rate, None, stop.wait):
             for topic, key, value, timestamp_ms in part:
                 noted = partial(note, digest(key, value))
-                producer.produce(topic, value, key, timestamp=timestamp_ms, on_delivery=noted)
+                now_ms = timestamp_ms + asked.clock_off * 1000
+                producer.produce(topic, value, key, timestamp=now_ms, on_delivery=noted)
             producer.poll(0)
         producer.flush(PATIENCE_SECONDS)
 
@@ -80,11 +82,13 @@ def main() -> None:
     parser.add_argument("journal", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rate", type=float, default=300)
+    parser.add_argument("--start", type=datetime.fromisoformat, default=Simulate().start, help="of the feed")
+    parser.add_argument("--clock-off", type=int, default=0, help="seconds by which the producer's clock is ahead")
     asked = parser.parse_args()
     with signals_ask_to_stop() as stop:
         sys.stdout.write("sending\n")
         sys.stdout.flush()
-        run(asked.servers, asked.journal, asked.seed, asked.rate, stop)
+        run(asked, stop)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,10 @@
 
     python -m tests.faults.poison [--records 1000000]
 
-Drains a log of so many good events, and then a log of as many of which every one is bad, each with a broker, a process
-and a lake of its own; from the start of the process to its end. Prints seconds, records per second and the most memory
-that the process and all that it started held. Ends with 1 when bad records go at less than half the speed of good ones,
-or when one of either is not where it belongs.
+Drains a log of so many good events, then one of as many of which every one is bad, and then one of events of 1 MB, a
+five-hundredth as many. Each has a broker, a process and a lake of its own. Prints seconds from the start of the process
+to its end, records per second and the most memory that the process and all that it started held. Ends with 1 when bad
+records go at less than half the speed of good ones, or when one of any is not where it belongs.
 """
 
 import argparse
@@ -31,8 +31,12 @@ from tests.benchmarks.seeded_log import broker
 
 FIRST_MS = 1_772_359_200_000
 PACKAGES = 100_000
-PORTION = 10_000
+PORTION = 100
 LEAST_RATIO = 0.5
+LARGE_BYTES = 990_000
+"""Almost what a producer sends unless told otherwise."""
+
+LARGE_SHARE = 500
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,13 @@ def bad(number: int) -> Record:
     record = good(number)
     assert record.value is not None
     return SPOILS[number % len(SPOILS)](record, record.value)
+
+
+def large(number: int) -> Record:
+    """The same with a text of almost a megabyte, which the rules accept."""
+    record = good(number)
+    assert record.value is not None
+    return record._replace(value=record.value.replace(b"In transit", b"%07d " % number * (LARGE_BYTES // 8)))
 
 
 SPOILS: tuple[Callable[[Record, bytes], Record], ...] = (
@@ -128,6 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("good", of_good)
         of_bad = drained(bad, count, "silver.quarantine", Path(work, "bad"))
         _say("bad", of_bad)
+        _say("large", drained(large, max(1, count // LARGE_SHARE), "silver.ship_events", Path(work, "large")))
     return told_ratio(of_good, of_bad)
 
 

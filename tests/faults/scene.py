@@ -35,6 +35,7 @@ class Scene:
         settings: Of the stack.
         lake: The lake's folder.
         records_per_batch: Most of them.
+        zone: Time zone of the host, as the processes know it.
         auditor: The judge.
     """
 
@@ -42,6 +43,7 @@ class Scene:
         self.chance = random.Random(seed)
         self.seed = seed
         self.records_per_batch = 1_000
+        self.zone = "UTC"
         self.folder = folder
         self.lake = folder / "lake"
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
@@ -91,6 +93,7 @@ class Scene:
         return settings_of(
             self.settings,
             "lake",
+            TZ=self.zone,
             PTS_LAKE=str(self.lake),
             PTS_STREAM__MAX_RECORDS_PER_BATCH=str(self.records_per_batch),
             PTS_REPLAY__MAX_RECORDS_PER_BATCH=str(2 * self.records_per_batch),
@@ -108,10 +111,10 @@ class Scene:
         return process, log
 
     @contextmanager
-    def load(self, rate: float = RATE) -> Iterator[None]:
+    def load(self, rate: float = RATE, *more: str) -> Iterator[None]:
         """Sends records for as long as the block lasts; at its end all of them are acknowledged or given up."""
         journal = str(self.folder / "journal.csv")
-        arguments = (self.servers, journal, "--seed", str(self.seed), "--rate", str(rate))
+        arguments = (self.servers, journal, "--seed", str(self.seed), "--rate", str(rate), *more)
         process, log = self.start("tests.faults.load", *arguments)
         self.await_text("sending", log, process)
         try:
@@ -170,6 +173,13 @@ class Scene:
         while text not in log.read_text():
             assert process.poll() is None, log.read_text()[-3000:]
             assert time.monotonic() < deadline, log.read_text()[-3000:]
+            time.sleep(0.05)
+
+    def await_one_end(self, *processes: subprocess.Popen[bytes]) -> None:
+        """Waits until one of them has ended by itself."""
+        deadline = time.monotonic() + START_SECONDS
+        while all(process.poll() is None for process in processes):
+            assert time.monotonic() < deadline, "none of the processes ended"
             time.sleep(0.05)
 
     def stop(self, process: subprocess.Popen[bytes]) -> int:

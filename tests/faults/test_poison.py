@@ -23,7 +23,7 @@ from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_bronze, expected_rows
 from tests.faults.damage import INVALID_UTF8
 from tests.faults.judging import oracle_verdict
-from tests.faults.poison import Measured, bad, good, told_ratio
+from tests.faults.poison import Measured, bad, good, large, told_ratio
 from tests.faults.records import LANES
 from tests.frames import in_order, plain_rows
 from tests.oracle.records import Header, LogRecord
@@ -150,9 +150,9 @@ def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers
 def test_records_of_the_measured_drain_are_good_and_bad_for_every_reason() -> None:
     verdicts = {
         maker: Counter(oracle_verdict(_on_log(maker(number)), LANES[0]).name for number in range(100))
-        for maker in (good, bad)
+        for maker in (good, bad, large)
     }
-    assert verdicts[good] == {ACCEPTED: 100}
+    assert verdicts[good] == verdicts[large] == {ACCEPTED: 100}
     assert set(verdicts[bad]) == set(Reason)
 
 

@@ -29,6 +29,24 @@ def second_job(scene: Scene) -> None:
         scene.judge()
 
 
+def unseen_second_job(scene: Scene) -> None:
+    """A second live job that the lock does not see, as from another machine: what is not refused is fenced.
+
+    The lock file is deleted, so that each of the two holds one of its own. At least one of them is ended by what the
+    other wrote, and says so; whatever they did until then, each record is there once.
+    """
+    with scene.auditor.watching():
+        with scene.load(), scene.pts("stream") as (first, first_log):
+            scene.await_batch(first_log, first)
+            (scene.lake / "_live.lock").unlink()
+            with scene.pts("stream") as (second, second_log):
+                scene.await_one_end(first, second)
+                scene.auditor.note_fault()
+                scene.ends_well(second, second_log)
+            scene.ends_well(first, first_log)
+        scene.judge()
+
+
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
     """Stream, compaction, backfill, a rebuild, checks of the tables and readers, all at once."""
     commands = [("compact",), ("backfill", *INTERVAL), ("rebuild", "gold.carrier_throughput"), ("verify",)]

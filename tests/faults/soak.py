@@ -1,0 +1,209 @@
+"""Does the job stay as it is, hour after hour, with all maintenance beside it?
+
+    python -m tests.faults.soak [--minutes 30] [--rate 5000] [--plots docs/images]
+
+A steady feed, the live job, and compaction, backfill, verification and a rebuild in turns, each a process of its own.
+Every few seconds: the memory that the job and its Java hold, their open files, the files of the largest table, the
+seconds of a batch and how far the job is behind. At the end each is compared between the second and the last third of
+the time, and all tables with each other (`pts verify`). Ends with 1 when something has grown, or was not whole.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import astuple, dataclass, fields
+from datetime import UTC, datetime, timedelta
+from itertools import cycle
+from pathlib import Path
+from statistics import median
+from threading import Event
+from typing import Any
+
+from pipelines.io.reader import LakeReader
+from pipelines.io.snapshots import snapshot
+from pipelines.jobs.interrupts import signals_interrupt
+from tests.benchmarks import steady_feed
+from tests.benchmarks.driving import end, parsed
+from tests.benchmarks.plot import line_chart
+from tests.benchmarks.processes import MIB, descendants, processes
+from tests.faults.auditor import check_whole
+from tests.faults.scene import Scene
+
+SAMPLE_SECONDS = 5.0
+REST_SECONDS = 20.0
+"""Between two commands of maintenance."""
+
+MOST_GROWTH = 1.25
+"""Of the median of the last third over that of the second: more is growth, less is what a shared machine does."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The job at one moment.
+
+    Attributes:
+        minutes: Since the first batch.
+        resident_mib: Memory of its process and of all that it started.
+        open_files: Of the same.
+        table_files: Data files of the table that has most.
+        batch_seconds: Of the last batch.
+        lag_records: Records that were on the log and not in the tables after it.
+    """
+
+    minutes: float
+    resident_mib: int
+    open_files: int
+    table_files: int
+    batch_seconds: float
+    lag_records: int
+
+
+WATCHED = {
+    "resident_mib": "Resident memory, MiB",
+    "open_files": "Open files",
+    "table_files": "Files of the largest table",
+    "batch_seconds": "Seconds per batch",
+}
+
+
+def growths(samples: Sequence[Sample]) -> dict[str, float]:
+    """For each thing that is watched, its median in the last third over that in the second third of the samples."""
+    third = len(samples) // 3
+    second, last = samples[third : 2 * third], samples[2 * third :]
+    return {name: _median(last, name) / max(_median(second, name), 1e-9) for name in WATCHED}
+
+
+def _median(samples: Sequence[Sample], name: str) -> float:
+    return float(median(getattr(sample, name) for sample in samples))
+
+
+class Sampler:
+    """Takes samples of a job and its lake."""
+
+    def __init__(self, pid: int, log: Path, lake: str) -> None:
+        self._pid, self._log, self._lake = pid, log, lake
+        self._began = time.monotonic()
+        self.samples: list[Sample] = []
+
+    def take(self) -> None:
+        everybody = processes()
+        tree = descendants(self._pid, everybody, set())
+        batch = self._last_batch()
+        reader = LakeReader(self._lake)
+        self.samples.append(
+            Sample(
+                round((time.monotonic() - self._began) / 60, 3),
+                sum(process.resident_bytes for process in tree) // MIB,
+                sum(_open_files(process.identity[0]) for process in tree),
+                max(len(reader.open(name).file_uris()) for name in reader.table_names()),
+                batch["duration_seconds"],
+                batch["lag_records"],
+            )
+        )
+
+    def _last_batch(self) -> dict[str, Any]:
+        lines = (parsed(line) for line in reversed(self._log.read_text().splitlines()))
+        return next(line for line in lines if line is not None and "batch_id" in line)
+
+
+def _open_files(pid: int) -> int:
+    with suppress(OSError):
+        return sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    return 0
+
+
+def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable[[str], None]) -> list[Sample]:
+    """Runs it. Raises `AssertionError` when a command fails, or the tables are not whole."""
+    scene = Scene(folder, 0)
+    scene.records_per_batch = 1_000_000
+    with scene.open():
+        steady_feed.append_routes(scene.servers, packages)
+        with scene.pts("stream") as (job, log):
+            scene.await_batch(log, job)
+            feed = steady_feed.command(scene.servers, packages, rate, minutes * 60).start(
+                folder / "feed.log", stdout=subprocess.DEVNULL
+            )
+            has_ended = Event()
+            try:
+                with ThreadPoolExecutor(1) as pool:
+                    maintenance = pool.submit(_maintain, scene, has_ended, say)
+                    sampler = Sampler(job.pid, log, str(scene.lake))
+                    try:
+                        while feed.poll() is None and not maintenance.done():
+                            assert job.poll() is None, log.read_text()[-3000:]
+                            sampler.take()
+                            time.sleep(SAMPLE_SECONDS)
+                    finally:
+                        has_ended.set()
+                    maintenance.result()
+            finally:
+                end(feed)
+            assert scene.stop(job) == 0, log.read_text()[-3000:]
+        scene.done("stream", "--drain", seconds=1_800)
+        scene.done("verify", seconds=1_800)
+        check_whole(str(scene.lake), snapshot(str(scene.lake)))
+    return sampler.samples
+
+
+def _maintain(scene: Scene, has_ended: Event, say: Callable[[str], None]) -> None:
+    today = datetime.now(UTC)
+    interval = ("--from", f"{today:%Y-%m-%d}", "--to", f"{today + timedelta(days=1):%Y-%m-%d}")
+    for command in cycle((("compact",), ("backfill", *interval), ("verify",), ("rebuild", "gold.carrier_throughput"))):
+        if has_ended.wait(REST_SECONDS):
+            return
+        began = time.monotonic()
+        scene.done(*command, seconds=1_800)
+        say(f"{' '.join(command)}: {time.monotonic() - began:.0f} s")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.faults.soak", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--rate", type=int, default=5_000, help="scans per second")
+    parser.add_argument("--packages", type=int, default=50_000)
+    parser.add_argument("--plots", type=Path, help="the folder for four plots, and what they show as JSON")
+    asked = parser.parse_args(arguments)
+    with signals_interrupt(), tempfile.TemporaryDirectory(prefix="pts-soak-") as work:
+        samples = soaked(Path(work), asked.minutes, asked.rate, asked.packages, _say)
+    if asked.plots:
+        write_plots(samples, asked.plots)
+    return told(samples)
+
+
+def write_plots(samples: Sequence[Sample], folder: Path) -> None:
+    """One SVG file for each thing that is watched, and all samples."""
+    for name, title in WATCHED.items():
+        points = [(sample.minutes, float(getattr(sample, name))) for sample in samples]
+        path = folder / f"soak-{name.replace('_', '-')}.svg"
+        path.write_text(line_chart(title, "minutes", points), encoding="utf-8")
+    table = {"columns": [field.name for field in fields(Sample)], "rows": [astuple(sample) for sample in samples]}
+    (folder / "soak.json").write_text(json.dumps(table) + "\n", encoding="utf-8")
+
+
+def told(samples: Sequence[Sample]) -> int:
+    """The exit code, after what was found."""
+    found = growths(samples)
+    for name, growth in found.items():
+        middle = _median(samples, name)
+        _say(f"{WATCHED[name]}: median {middle:,.1f}; {growth:.2f} times from the second third to the last")
+    lags = [sample.lag_records for sample in samples]
+    _say(f"Lag in records: median {median(lags):,.0f}, most {max(lags):,}")
+    if grown := [WATCHED[name] for name, growth in found.items() if growth > MOST_GROWTH]:
+        _say(f"Grown by more than {MOST_GROWTH}: {', '.join(grown)}.")
+        return 1
+    return 0
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
