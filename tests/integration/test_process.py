@@ -84,20 +84,6 @@ def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
-def test_job_that_is_killed_and_started_again_loses_and_doubles_nothing(base: Settings, tmp_path: Path) -> None:
-    """Killed within its first batch, as soon as that has accepted something, and within its second."""
-    environment = settings_of(base, "killed", PTS_STREAM__MAX_RECORDS_PER_BATCH="2500")
-    accepted = base.home / "killed" / "silver" / "ship_events" / "_delta_log"
-    for batch in range(2):
-        log = tmp_path / f"{batch}.log"
-        with process(["stream"], environment, log) as job:
-            wait_until((accepted / f"{batch + 1:020}.json").exists, log)
-            job.send_signal(signal.SIGKILL)
-    drained = pts(["stream", "--drain"], environment)
-    assert drained.returncode == 0, drained.stderr
-    assert_lake_equals_log(str(base.home / "killed"), read_log(base.bootstrap_servers))
-
-
 def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settings, tmp_path: Path) -> None:
     """Killed within its second batch, as soon as that has accepted something; under the new one, within its first."""
     environment = settings_of(base, "lost", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
