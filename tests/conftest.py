@@ -39,7 +39,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     close_session(session)
 
 
-@pytest.fixture(autouse=True, scope="module")
+@pytest.fixture(autouse=True)
 def _forget_tables() -> Iterator[None]:
     """Delta keeps megabytes of plans for each table of each lake, and tests make hundreds of lakes."""
     yield
