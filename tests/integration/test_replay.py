@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.snapshots import snapshot
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
@@ -53,19 +53,9 @@ def done(arguments: list[str], environment: dict[str, str], code: int = 0) -> di
     return last
 
 
-def at_batch(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
+def at_batch(root: str, log: list[LogRecord], batch_id: int | None = None) -> tuple[Rows, Rows]:
     """The reports after a complete batch, and those that the oracle makes of the records up to there."""
-    return _at(root, log, snapshot(root, batch_id))
-
-
-def since(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
-    """The same after the newest complete batch, which is that of a promotion or a later one."""
-    found = snapshot(root)
-    assert found.batch_id >= batch_id
-    return _at(root, log, found)
-
-
-def _at(root: str, log: list[LogRecord], found: Snapshot) -> tuple[Rows, Rows]:
+    found = snapshot(root, batch_id)
     reader = LakeReader(root, found.versions, found.batch_id)
     offsets = "SELECT unnest(offsets, recursive := true) FROM ops.batches WHERE batch_id = ?"
     ends = {
@@ -117,18 +107,18 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
         assert refused.returncode == 7, refused.stderr
         assert "pts replay promote fix" in refused.stderr
         promoted = done(["replay", "promote", "fix"], environment)
-        live, right = since(root, read_log(servers), promoted["batch_id"])
+        live, right = at_batch(root, read_log(servers), promoted["batch_id"])
         assert live == right
 
         with process(["stream"], environment, job_log) as job:
             wait_for(job_log, f'"batch_id": {promoted["batch_id"] + 1}')
             back = done(["replay", "rollback", "fix"], environment)
-            live, right = since(root, read_log(servers), back["batch_id"])
+            live, right = at_batch(root, read_log(servers), back["batch_id"])
             assert live != right
 
             again = done(["replay", "promote", "fix"], environment)
             assert f'"batch_id": {again["batch_id"]}' in (Path(root) / "_request.answer").read_text(), "the job did it"
-            live, right = since(root, read_log(servers), again["batch_id"])
+            live, right = at_batch(root, read_log(servers), again["batch_id"])
             assert live == right
             wait_for(job_log, f'"batch_id": {again["batch_id"] + 1}')
             feed.send_signal(signal.SIGTERM)
