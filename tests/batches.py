@@ -17,8 +17,7 @@ from pipelines.io.table_log import Change, Transaction
 from pipelines.jobs.batch import Batch, Following, Standing
 from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.tables import TABLES, Table
-from tests.comparison import COMPARED, Rows
-from tests.frames import in_order, plain_rows
+from tests.comparison import COMPARED, Rows, stored_rows
 from tests.memory_log import MemoryLog
 from tests.oracle.records import LogRecord
 
@@ -109,9 +108,7 @@ def new_lake(spark: SparkSession, root: str) -> Lake:
 
 def tables(lake: Lake) -> dict[str, Rows]:
     """The rows of every table that is a function of the log, as the oracle writes them."""
-    by_name = {table.name: table for table in TABLES}
-    frames = {name: lake.read(by_name[name]) for name in COMPARED}
-    return {name: in_order(plain_rows(frame.drop("detail"))) for name, frame in frames.items()}
+    return {name: stored_rows(lake.root, name, without=("detail",)) for name in COMPARED}
 
 
 def write_checkpoint(root: Path, planned: Sequence[Batch], cut_off: bool = False) -> None:

@@ -13,6 +13,7 @@ from pipelines.settings import Settings, Spark
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
+    parser.addoption("--crash-every", type=int, default=3, help="The same, of commands within the tests' process.")
     parser.addoption("--compact-seconds", type=int, default=60, help="How long to compact beside a live job.")
 
 
@@ -37,6 +38,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = open_session(settings, "tests")
     yield session
     close_session(session)
+
+
+@pytest.fixture(scope="session")
+def crash_every(request: pytest.FixtureRequest) -> int:
+    """Steps between two crashes of the same command: `--crash-every 1` has one after each."""
+    return int(request.config.getoption("--crash-every"))
 
 
 @pytest.fixture(autouse=True)

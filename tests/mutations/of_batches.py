@@ -48,7 +48,7 @@ CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_re
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
 BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
 T_LOSS = "tests/jobs/test_new_checkpoint.py"
-GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends[missing]"
+GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends"
 BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
 NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
 SECOND_JOB = "tests/io/test_live_lock.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
@@ -309,7 +309,7 @@ MUTATIONS = (
     ),
     Mutation(
         LOST, "what is left of the old checkpoint is in the way",
-        LOSS, "checkpoint.set_aside()", "pass", f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends[foreign]",
+        LOSS, "checkpoint.set_aside()", "pass", f"{T_LOSS}::test_new_checkpoint_begins_where_the_ledger_ends[foreign]",
     ),
     Mutation(
         LOST, "a table that is back already is taken for damaged",

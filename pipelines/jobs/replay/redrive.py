@@ -108,8 +108,7 @@ class Redrive:
     ) -> None:
         self._spark = spark
         self._at = at
-        version = at.versions[SILVER_QUARANTINE.name]
-        rows = spark.read.format("delta").option("versionAsOf", version).load(live.path(SILVER_QUARANTINE))
+        rows = live.read_at(SILVER_QUARANTINE, at.versions[SILVER_QUARANTINE.name])
         old = rows.where(F.col("reason").isin(*reasons)).withColumnsRenamed(
             {"reason": "old_reason", "detail": "old_detail"}
         )

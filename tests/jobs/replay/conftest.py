@@ -6,6 +6,9 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.commands import ReplayBuild, ReplayCompare
+from pipelines.jobs.replay import build, compare
+
 if TYPE_CHECKING:  # it draws cases, for which pytest is not ready yet
     from tests.jobs.replay.offline import Offline
 
@@ -25,6 +28,18 @@ def wrong(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> "Off
         return fed(spark, tmp_path_factory.mktemp("wrong"), PACK.batches, -1)
 
 
+@pytest.fixture(scope="session")
+def replayed(wrong: "Offline", tmp_path_factory: pytest.TempPathFactory) -> "Offline":
+    from tests.jobs.replay.offline import DECLARED, connected
+
+    made = wrong.copy(tmp_path_factory.mktemp("replayed"))
+    with pytest.MonkeyPatch.context() as patch:
+        connected(made, patch)
+        build.run(ReplayBuild(replay_id="fix"), made.settings)
+        compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), made.settings)
+    return made
+
+
 @pytest.fixture
 def lake(healthy: "Offline", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Offline":
     from tests.jobs.replay.offline import connected
@@ -38,3 +53,11 @@ def wrong_lake(wrong: "Offline", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     from tests.jobs.replay.offline import connected
 
     return connected(wrong.copy(tmp_path), monkeypatch)
+
+
+@pytest.fixture
+def replayed_lake(replayed: "Offline", tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> "Offline":
+    """The same, with a replay `fix` by the right code that was compared, and may be promoted."""
+    from tests.jobs.replay.offline import connected
+
+    return connected(replayed.copy(tmp_path), monkeypatch)

@@ -27,6 +27,7 @@ from tests.test_order_free import drawn
 PACK = packed(drawn(40))
 REPORT = next(flow for flow in FLOWS if flow.name == "remaining_stops")
 WRONG_COLUMNS = ("current_stop_id", "event_code")
+DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
 
 Parts = Iterable[Iterable[LogRecord]]
 

@@ -24,7 +24,8 @@ def compared(spark: SparkSession, folder: Path, live: list[Row], shadow: list[Ro
         lake.ensure(TABLE)
         hour = datetime(2026, 3, 1, 10, tzinfo=UTC), datetime(2026, 3, 1, 11, tzinfo=UTC)
         if rows:
-            lake.append(table_frame(spark, TABLE, [(*hour, *row) for row in rows]), TABLE, Transaction(name, 0))
+            frame = table_frame(spark, TABLE, [(*hour, *row) for row in rows])
+            lake.append(frame, TABLE, Transaction(name, 0), len(rows))
         roots.append((lake.root, {TABLE.name: lake.version(TABLE)}))
     (live_root, at), (shadow_root, to) = roots
     pair = Pair(spark, live_root, shadow_root, at, to)

@@ -25,9 +25,7 @@ from pipelines.io.replays import Replays
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
 from tests.comparison import Rows, expected_rows
-from tests.jobs.replay.offline import PACK, WRONG_COLUMNS, Offline, connected, fed, planted_bug
-
-DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
+from tests.jobs.replay.offline import DECLARED, PACK, WRONG_COLUMNS, Offline, connected, fed, planted_bug
 
 
 def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> None:
@@ -80,12 +78,11 @@ def test_gap_in_log_and_bronze_is_refused(lake: Offline) -> None:
         plan.run(ReplayPlan(), lake.settings)
 
 
-def test_comparison_names_exactly_the_wrong_rows_and_passes_when_they_are_declared(wrong_lake: Offline) -> None:
-    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
-    found = compare.run(ReplayCompare(replay_id="fix"), wrong_lake.settings)
+def test_comparison_names_exactly_the_wrong_rows_and_passes_when_they_are_declared(replayed_lake: Offline) -> None:
+    found = compare.run(ReplayCompare(replay_id="fix"), replayed_lake.settings)
     (reports,) = (table for table in found.tables if table.differing)
-    live = {row["tracking_number"]: row for row in wrong_lake.tables()[reports.table]}
-    right = {row["tracking_number"]: row for row in expected_rows(wrong_lake.read())[reports.table]}
+    live = {row["tracking_number"]: row for row in replayed_lake.tables()[reports.table]}
+    right = {row["tracking_number"]: row for row in expected_rows(replayed_lake.read())[reports.table]}
     wrong = {number for number in right if live[number] != right[number]}
     assert wrong, "the bug shows"
     assert (reports.table, reports.missing, reports.extra, reports.changed) == (
@@ -98,48 +95,47 @@ def test_comparison_names_exactly_the_wrong_rows_and_passes_when_they_are_declar
     assert set(reports.columns) == set(WRONG_COLUMNS)
     with pytest.raises(UndeclaredDifference, match=r"gold\.remaining_stops"):
         compare.insist(found)
-    assert compare.run(ReplayCompare(replay_id="fix", expect=DECLARED[:1]), wrong_lake.settings).undeclared == len(
+    assert compare.run(ReplayCompare(replay_id="fix", expect=DECLARED[:1]), replayed_lake.settings).undeclared == len(
         wrong
     )
-    compare.insist(compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings))
+    compare.insist(compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), replayed_lake.settings))
 
 
-def test_only_what_was_compared_and_passed_is_promoted(wrong_lake: Offline) -> None:
-    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
+def test_only_what_was_compared_and_passed_is_promoted(replayed_lake: Offline) -> None:
+    replays = Replays(replayed_lake.settings.lake_root)
+    replays.save(replays.load("fix").model_copy(update={"comparison": None}))
     with pytest.raises(NotCompared, match="was not compared yet"):
-        promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
-    compare.run(ReplayCompare(replay_id="fix"), wrong_lake.settings)
+        promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings)
+    compare.run(ReplayCompare(replay_id="fix"), replayed_lake.settings)
     with pytest.raises(NotCompared, match="differs from the live tables in what was not declared"):
-        promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
+        promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings)
 
 
 def test_promoted_tables_equal_the_oracle_and_so_do_those_after_a_rollback_and_another_promotion(
-    wrong_lake: Offline,
+    replayed_lake: Offline,
 ) -> None:
     """A rollback brings the wrong rows back; what the log told since is added by the code of today."""
-    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
-    compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings)
-    before = wrong_lake.tables()
-    assert before != expected_rows(wrong_lake.read())
-    found = promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
-    assert wrong_lake.tables() == expected_rows(wrong_lake.read())
-    corrected, right = sent_reports(wrong_lake), current_stops(wrong_lake.tables())
+    before = replayed_lake.tables()
+    assert before != expected_rows(replayed_lake.read())
+    found = promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings)
+    assert replayed_lake.tables() == expected_rows(replayed_lake.read())
+    corrected, right = sent_reports(replayed_lake), current_stops(replayed_lake.tables())
     assert corrected
     assert corrected == {number: stop for number, stop in right.items() if stop != current_stops(before)[number]}
-    assert ledger_proof.run(Verify(), wrong_lake.settings).ledger_batch_id == found.batch_id
+    assert ledger_proof.run(Verify(), replayed_lake.settings).ledger_batch_id == found.batch_id
 
-    assert promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings) == replace(found, pause_seconds=0.0)
+    assert promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings) == replace(found, pause_seconds=0.0)
 
-    back = rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings)
-    assert wrong_lake.tables() == before
-    assert rollback.run(ReplayRollback(replay_id="fix"), wrong_lake.settings) == replace(back, pause_seconds=0.0)
-    assert sent_reports(wrong_lake) == {number: current_stops(before)[number] for number in corrected}
-    ledger_proof.run(Verify(), wrong_lake.settings)
+    back = rollback.run(ReplayRollback(replay_id="fix"), replayed_lake.settings)
+    assert replayed_lake.tables() == before
+    assert rollback.run(ReplayRollback(replay_id="fix"), replayed_lake.settings) == replace(back, pause_seconds=0.0)
+    assert sent_reports(replayed_lake) == {number: current_stops(before)[number] for number in corrected}
+    ledger_proof.run(Verify(), replayed_lake.settings)
 
-    wrong_lake.feed()
-    promote.run(ReplayPromote(replay_id="fix"), wrong_lake.settings)
-    assert wrong_lake.tables() == expected_rows(PACK.records)
-    ledger_proof.run(Verify(), wrong_lake.settings)
+    replayed_lake.feed()
+    promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings)
+    assert replayed_lake.tables() == expected_rows(PACK.records)
+    ledger_proof.run(Verify(), replayed_lake.settings)
 
 
 def test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback(
@@ -171,23 +167,20 @@ def sent_reports(lake: Offline) -> dict[int, int | None]:
     return sent
 
 
-def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(wrong_lake: Offline) -> None:
-    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
-    compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), wrong_lake.settings)
-    with live_lock(wrong_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
-        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), wrong_lake.settings)
+def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(replayed_lake: Offline) -> None:
+    with live_lock(replayed_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
         while (request := lock.request) is None and not promotion.done():
             time.sleep(0.01)
         assert request is not None
-        wrong_lake.feed()  # a batch more, after the replay came near
-        lock.answer(request, promote.errand(request.errand, wrong_lake.spark, wrong_lake.settings))
+        replayed_lake.feed()  # a batch more, after the replay came near
+        lock.answer(request, promote.errand(request.errand, replayed_lake.spark, replayed_lake.settings))
         assert promotion.result().replay_id == "fix"
-    assert wrong_lake.tables() == expected_rows(PACK.records)
+    assert replayed_lake.tables() == expected_rows(PACK.records)
 
 
-def test_what_the_live_job_refuses_is_what_the_command_says(wrong_lake: Offline) -> None:
-    build.run(ReplayBuild(replay_id="fix"), wrong_lake.settings)
-    wrong_lake.crash(1)
-    answer = promote.errand("promote fix", wrong_lake.spark, wrong_lake.settings)
+def test_what_the_live_job_refuses_is_what_the_command_says(replayed_lake: Offline) -> None:
+    replayed_lake.crash(1)
+    answer = promote.errand("promote fix", replayed_lake.spark, replayed_lake.settings)
     with pytest.raises(LakeMismatch, match="was cut off between tables"):
         promote.understood(answer)
