@@ -136,6 +136,10 @@ class Publication:
     by: Callable[[DataFrame], DataFrame]
 
 
+ROW_TIMES = "window_start", "occurred_at"
+"""By one of them, the rows of a fold that follows are made anew for an interval of event time."""
+
+
 @dataclass(frozen=True)
 class Flow:
     """One table's growth by one micro-batch.
@@ -149,6 +153,9 @@ class Flow:
             table's measures to those of the row with the same key.
         turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
         publishes: Messages about the changed rows.
+
+    Raises:
+        ValueError: A fold that follows has rows without a time.
     """
 
     name: str
@@ -158,6 +165,10 @@ class Flow:
     write: Literal["append", "merge", "add"] = "append"
     turn: str | None = None
     publishes: Publication | None = None
+
+    def __post_init__(self) -> None:
+        if self.is_fold and self.turn and not set(ROW_TIMES) & set(self.into.column_names):
+            raise ValueError(f"{self.into.name} has no {' or '.join(ROW_TIMES)}: its rows could not be made anew.")
 
     @property
     def is_fold(self) -> bool:

@@ -1,5 +1,6 @@
 """The pipeline as data: every flow ends in its table, whatever it is given."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.graph import FLOWS, Around, Comparable, Current, Flow, Judged, Log, New, NotAccepted, Read, StartedAt
-from pipelines.tables import TABLES
+from pipelines.tables import SILVER_SHIP_ROUTES, TABLES
 from pipelines.transforms.judge import judged
 from tests.frames import record_frame, table_frame
 
@@ -74,6 +75,12 @@ def test_a_table_is_written_in_one_turn_and_in_that_of_the_tables_it_follows() -
 def test_what_the_ledger_counts_moves_with_every_batch() -> None:
     assert {flow.name for flow in FLOWS if isinstance(flow.reads[0], Judged)} == {"accept_events", "accept_routes"}
     assert not any(flow.turn for flow in FLOWS if isinstance(flow.reads[0], Judged))
+
+
+def test_fold_that_follows_has_a_time_by_which_its_rows_are_made_anew() -> None:
+    reports = next(flow for flow in FLOWS if flow.name == "remaining_stops")
+    with pytest.raises(ValueError, match=r"silver.ship_routes has no window_start or occurred_at"):
+        replace(reports, into=SILVER_SHIP_ROUTES, turn="routes")
 
 
 def test_measures_are_added_where_there_are_some() -> None:

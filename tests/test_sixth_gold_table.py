@@ -18,11 +18,13 @@ from tests.oracle.makers import scan
 
 GOLD_CARRIER_SCANS = Table(
     name="gold.carrier_scans",
-    doc="How many scans each carrier has made.",
-    grain="one row per carrier",
-    key=("carrier_code",),
+    doc="How many scans each carrier has made in an hour.",
+    grain="one row per hour and carrier",
+    key=("window_start", "carrier_code"),
     measures=("scan_count",),
+    z_order_by=("window_start",),
     columns=(
+        Column("window_start", "TIMESTAMP", "First moment of the hour (event time).", is_required=True),
         Column("carrier_code", "STRING", "The carrier; a null is a value like any other."),
         Column("scan_count", "BIGINT", "Its scans.", is_required=True),
     ),
@@ -31,7 +33,8 @@ GOLD_CARRIER_SCANS = Table(
 
 def carrier_scans(scans: DataFrame) -> DataFrame:
     """Rows of gold.carrier_scans that count `scans` alone."""
-    return scans.groupBy("carrier_code").agg(F.count("*").alias("scan_count"))
+    hour = F.date_trunc("HOUR", "occurred_at").alias("window_start")
+    return scans.groupBy(hour, "carrier_code").agg(F.count("*").alias("scan_count"))
 
 
 FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, carrier_scans, (NEW_SCANS,), write="add", turn="carriers")

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.commands import Backfill
 from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.errors import InvalidInput
-from pipelines.graph import FLOWS, Current, Flow, Read, with_dependents
+from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependents
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.live_lock import borrowed
@@ -174,7 +174,7 @@ def _at(spark: SparkSession, root: str, versions: Mapping[str, int]) -> Callable
 
 def within(table: Table, spans: Spans) -> str:
     """SQL: whether a row of a window table belongs to one of the intervals."""
-    return _is_in("window_start" if "window_start" in table.column_names else "occurred_at", spans)
+    return _is_in(next(name for name in ROW_TIMES if name in table.column_names), spans)
 
 
 def _is_in(column: str, spans: Spans) -> str:
