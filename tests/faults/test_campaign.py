@@ -20,7 +20,7 @@ from tests.faults.scene import Scene
 
 pytestmark = pytest.mark.integration
 
-SHORT = ("kill-broker:1", "older-log:1", "partition-added:1", "disk-full:1", "damaged-files:1")
+SHORT = ("kill-broker:1", "partition-added:1", "disk-full:1")
 
 
 @pytest.fixture(scope="module")
