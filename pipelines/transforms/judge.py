@@ -114,7 +114,7 @@ def detail(topic: Topic) -> Column:
             if field.kind in KIND_MISSED
         ),
     )
-    key = F.coalesce(F.left(F.col("key").cast("string"), F.lit(80)), F.lit("no key"))
+    key = F.coalesce(F.left(F.make_valid_utf8(F.col("key").cast("string")), F.lit(80)), F.lit("no key"))
     ahead = (
         F.timestamp_diff("SECOND", F.col("kafka_timestamp"), F.col("occurred_at")) if topic == SHIP_EVENTS else F.lit(0)
     )

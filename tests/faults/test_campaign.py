@@ -1,4 +1,4 @@
-"""The short campaign: some faults of each sort, on the real stack; and a judge that notices what it is to notice.
+"""The short campaign: kills, and a fault each of broker, topics and disk; and a judge that notices what it should.
 
 `make faults` runs all of them, as often as it is told.
 """

@@ -1,5 +1,6 @@
 """The verdicts on the example messages of the contract."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -32,6 +33,15 @@ def test_examples_get_their_verdicts(spark: SparkSession, topic: Topic, wire_for
     verdicts = {example.name: row["reason"] or ACCEPTED for example, row in zip(examples, rows, strict=True)}
     assert verdicts == {example.name: example.verdict for example in examples}
     assert [row["kafka_offset"] for row in rows if row["reason"] and not row["detail"]] == []
+
+
+def test_what_is_told_of_a_key_that_is_not_utf8_can_be_read(spark: SparkSession) -> None:
+    """Parquet readers other than Spark refuse a file with a text that is not."""
+    record = replace(scan(clock="10:00", offset=0), key=b"\xff42")
+    (row,) = (
+        judged(record_frame(spark, [record]), SHIP_EVENTS, "csv").select(detail(SHIP_EVENTS).cast("binary")).collect()
+    )
+    assert bytes(row[0]).decode().startswith("the key is \ufffd42, ")
 
 
 def test_time_to_the_microsecond_and_in_any_offset_is_utc(spark: SparkSession) -> None:
