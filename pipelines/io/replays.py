@@ -27,10 +27,12 @@ class Step(Record):
 
     Attributes:
         end: Up to where it is replayed.
+        batch_id: The row of the live ledger that ends there.
         expired_before: What the live lake then let go: by table, rows older than this time.
     """
 
     end: Offsets
+    batch_id: int
     expired_before: Mapping[str, datetime] = {}
 
 
@@ -59,15 +61,19 @@ class Promotion(Record):
     Attributes:
         begun_at: When the lake was held for it.
         batch_id: The row of the live ledger that tells of it.
-        before: Versions of the live tables before it.
+        way_back_to: The newest batch before it at which all live tables stood.
+        before: Their versions there.
         shadow_versions: Versions of the replay's tables that took their place.
+        positions: The batch at which those of them stand that follow and have not come up to this one.
         done_at: When that row was written; None while it is under way, or was cut off.
     """
 
     begun_at: datetime
     batch_id: int
+    way_back_to: int
     before: Mapping[str, int]
     shadow_versions: Mapping[str, int]
+    positions: Mapping[str, int]
     done_at: datetime | None = None
 
     @property
@@ -109,6 +115,11 @@ class Replay(Record):
     def under_way(self) -> Promotion | None:
         """The promotion that was begun and is not done."""
         return self.promotions[-1] if self.promotions and self.promotions[-1].done_at is None else None
+
+    def live_batch(self, at: Offsets) -> int | None:
+        """The batch of the live ledger that ends where a step of this one ends, or where it begins; None elsewhere."""
+        known = {step.batch_id: step.end for step in self.steps} | ({self.fence: self.begin} if self.base else {})
+        return max((batch_id for batch_id, end in known.items() if end == at), default=None)
 
     def batches(self) -> Iterator[tuple[int, tuple[OffsetRange, ...]]]:
         """Its batches: the number of the step, and what is read. The same at every start, so that one that was cut off

@@ -11,11 +11,14 @@ from pipelines.tables import OPS_BATCHES, Table
 
 LEDGER = OPS_BATCHES.name
 STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
+PROMOTIONS = f"(SELECT batch_id AS promoted_at FROM {LEDGER} WHERE replay_id IS NOT NULL)"
 STOOD_AT = f"""(
     SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
-    FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id)
+    FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id) AS states
+    WHERE NOT EXISTS (FROM {PROMOTIONS} WHERE position < promoted_at AND promoted_at <= states.batch_id)
 )"""
-"""One row for each batch at which a table stood: its state, as the first ledger row that has it there says."""
+"""One row for each batch at which a table stood: its state, as the first ledger row that has it there says. A table
+that a promotion brought stood nowhere before that."""
 
 COMPLETE = f"""(
     SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STOOD_AT} GROUP BY batch_id)
@@ -70,6 +73,14 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
         versions={name: state["version"] for name, state in tables.items()},
         expired_before={name: _utc(state.get("expired_before")) for name, state in tables.items()},
     )
+
+
+def is_settled(lake_root: str) -> bool:
+    """Whether a batch since the newest promotion is complete: before one is, the newest complete batch is of the tables
+    that were replaced. Raises `NotFound` when there is no complete batch at all."""
+    reader = LakeReader(lake_root)
+    newest = _first(reader, f"SELECT max(promoted_at) AS promoted_at FROM {PROMOTIONS}")["promoted_at"]
+    return newest is None or _newest_complete(reader) >= newest
 
 
 def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:

@@ -1,6 +1,7 @@
 """History corrected on a real broker, while the feed and the live job go on; everything but the bug is a process."""
 
 import json
+import re
 import signal
 import threading
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import snapshot
+from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
@@ -22,7 +23,7 @@ from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_mic
 from tests.frames import in_order
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import process, pts, settings_of, wait_for, wait_until
+from tests.integration.test_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.jobs.replay.offline import WRONG_COLUMNS, planted_bug
 from tests.oracle.records import LogRecord
 
@@ -31,6 +32,7 @@ FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=15_000)
 """So many that some packages are delivered: their reports stay as they are while the feed goes on."""
 
 GOES_ON = FEED.model_copy(update={"rate": 15, "count": 1_000_000, "resume": True})
+TOLD = re.compile(r'"batch_id": (\d+)')
 EXPECTED = [
     part for name in (*WRONG_COLUMNS, "number_of_remaining_stops") for part in ("--expect", f"{REPORTS}.{name}")
 ]
@@ -53,9 +55,19 @@ def done(arguments: list[str], environment: dict[str, str], code: int = 0) -> di
     return last
 
 
-def at_batch(root: str, log: list[LogRecord], batch_id: int | None = None) -> tuple[Rows, Rows]:
+def at_batch(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
     """The reports after a complete batch, and those that the oracle makes of the records up to there."""
-    found = snapshot(root, batch_id)
+    return _at(root, log, snapshot(root, batch_id))
+
+
+def since(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
+    """The same after the newest complete batch, which is that of a promotion or a later one."""
+    found = snapshot(root)
+    assert found.batch_id >= batch_id
+    return _at(root, log, found)
+
+
+def _at(root: str, log: list[LogRecord], found: Snapshot) -> tuple[Rows, Rows]:
     reader = LakeReader(root, found.versions, found.batch_id)
     offsets = "SELECT unnest(offsets, recursive := true) FROM ops.batches WHERE batch_id = ?"
     ends = {
@@ -64,6 +76,12 @@ def at_batch(root: str, log: list[LogRecord], batch_id: int | None = None) -> tu
     }
     read = [record for record in log if record.offset < ends[record.topic, record.partition]]
     return in_order(in_micros(reader.query(f"FROM {REPORTS}")).to_pylist()), expected_rows(read)[REPORTS]
+
+
+def await_next_batch(root: str, job_log: Path) -> None:
+    """Until the job tells of a batch that is not in the ledger yet. Bringing tables up takes numbers, too."""
+    newest = newest_row(Path(root))["batch_id"]
+    wait_until(lambda: any(int(told) > newest for told in TOLD.findall(job_log.read_text())), job_log)
 
 
 def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_job_go_on(
@@ -107,20 +125,20 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
         assert refused.returncode == 7, refused.stderr
         assert "pts replay promote fix" in refused.stderr
         promoted = done(["replay", "promote", "fix"], environment)
-        live, right = at_batch(root, read_log(servers), promoted["batch_id"])
+        live, right = since(root, read_log(servers), promoted["batch_id"])
         assert live == right
 
         with process(["stream"], environment, job_log) as job:
-            wait_for(job_log, f'"batch_id": {promoted["batch_id"] + 1}')
+            await_next_batch(root, job_log)
             back = done(["replay", "rollback", "fix"], environment)
-            live, right = at_batch(root, read_log(servers), back["batch_id"])
+            live, right = since(root, read_log(servers), back["batch_id"])
             assert live != right
 
             again = done(["replay", "promote", "fix"], environment)
             assert f'"batch_id": {again["batch_id"]}' in (Path(root) / "_request.answer").read_text(), "the job did it"
-            live, right = at_batch(root, read_log(servers), again["batch_id"])
+            live, right = since(root, read_log(servers), again["batch_id"])
             assert live == right
-            wait_for(job_log, f'"batch_id": {again["batch_id"] + 1}')
+            await_next_batch(root, job_log)
             feed.send_signal(signal.SIGTERM)
             feed.wait(timeout=60)
             job.send_signal(signal.SIGTERM)

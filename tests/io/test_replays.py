@@ -21,7 +21,7 @@ def replay(begin: Offsets, *ends: Offsets, max_records: int = 10, replay_id: str
         created_at=datetime(2026, 3, 1, tzinfo=UTC),
         fence=7,
         begin=begin,
-        steps=tuple(Step(end=end) for end in ends),
+        steps=tuple(Step(end=end, batch_id=10 + number) for number, end in enumerate(ends)),
         max_records=max_records,
         code="0",
     )
@@ -61,10 +61,18 @@ def test_record_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     replays = Replays(str(tmp_path))
     limit = datetime(2026, 2, 1, tzinfo=UTC)
     made = replay({"a": {0: 0}}, {"a": {0: 5}})
-    made = made.model_copy(update={"steps": (Step(end={"a": {0: 5}}, expired_before={"gold.stop_activity": limit}),)})
+    step = Step(end={"a": {0: 5}}, batch_id=7, expired_before={"gold.stop_activity": limit})
+    made = made.model_copy(update={"steps": (step,)})
     replays.save(made)
     assert replays.load("one") == made
     assert replays.all() == [made]
+
+
+def test_end_of_a_step_is_the_end_of_a_batch_of_the_live_ledger() -> None:
+    made = replay({"a": {0: 0}}, {"a": {0: 5}}, {"a": {0: 9}}, {"a": {0: 9}})
+    assert [made.live_batch({"a": {0: offset}}) for offset in (5, 9, 7, 0)] == [10, 12, None, None]
+    from_live = made.model_copy(update={"base": {"gold.remaining_stops": 3}})
+    assert from_live.live_batch({"a": {0: 0}}) == 7
 
 
 def test_dropped_replay_is_gone_with_its_folder(tmp_path: Path) -> None:

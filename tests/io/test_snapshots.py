@@ -9,18 +9,26 @@ from deltalake import write_deltalake
 
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import made_anew, snapshot
+from pipelines.io.snapshots import is_settled, made_anew, snapshot
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MOMENT = pa.timestamp("us", "UTC")
 STATE = pa.struct(
     [("table_name", pa.string()), ("version", pa.int64()), ("position", pa.int64()), ("expired_before", MOMENT)]
 )
-LEDGER = pa.schema([("batch_id", pa.int64()), ("committed_at", MOMENT), ("tables", pa.list_(STATE))])
+LEDGER = pa.schema(
+    [("batch_id", pa.int64()), ("committed_at", MOMENT), ("tables", pa.list_(STATE)), ("replay_id", pa.string())]
+)
 
 
 def batch(
-    lake: Path, batch_id: int, *, version: int, windows: tuple[int, int] | None = None, expired: datetime | None = None
+    lake: Path,
+    batch_id: int,
+    *,
+    version: int,
+    windows: tuple[int, int] | None = None,
+    expired: datetime | None = None,
+    replay_id: str | None = None,
 ) -> None:
     """Adds a row to the ledger: gold.remaining_stops at the version, gold.stop_activity at (version, position)."""
     window_version, window_position = windows or (version, batch_id)
@@ -28,7 +36,8 @@ def batch(
         {"table_name": "gold.remaining_stops", "version": version, "position": batch_id, "expired_before": expired},
         {"table_name": "gold.stop_activity", "version": window_version, "position": window_position},
     ]
-    row = {"batch_id": batch_id, "committed_at": NOON + timedelta(minutes=batch_id), "tables": tables}
+    committed_at = NOON + timedelta(minutes=batch_id)
+    row = {"batch_id": batch_id, "committed_at": committed_at, "tables": tables, "replay_id": replay_id}
     write_deltalake(lake / "ops" / "batches", pa.Table.from_pylist([row], schema=LEDGER), mode="append")
 
 
@@ -42,6 +51,28 @@ def test_newest_snapshot_is_the_newest_batch_at_which_all_tables_agree(tmp_path:
     assert found.committed_at.tzinfo is UTC
     assert found.versions == {"gold.remaining_stops": 5, "gold.stop_activity": 4}
     assert found.expired_before == {"gold.remaining_stops": NOON, "gold.stop_activity": None}
+
+
+def test_table_that_a_promotion_brought_stood_nowhere_before_it(tmp_path: Path) -> None:
+    """Its rows at an earlier batch are of another history than those of the tables that stood there then."""
+    batch(tmp_path, 0, version=3)
+    batch(tmp_path, 1, version=4, windows=(3, 0))
+    assert is_settled(str(tmp_path))
+    batch(tmp_path, 2, version=5, windows=(4, 1), replay_id="fix")
+    batch(tmp_path, 3, version=6, windows=(4, 1))
+    assert snapshot(str(tmp_path)).versions == {"gold.remaining_stops": 3, "gold.stop_activity": 3}
+    assert not is_settled(str(tmp_path))
+    with pytest.raises(NotFound, match=r"gold\.stop_activity stood at batch 0"):
+        snapshot(str(tmp_path), 1)
+    batch(tmp_path, 4, version=7, windows=(5, 3))
+    assert snapshot(str(tmp_path)).versions == {"gold.remaining_stops": 6, "gold.stop_activity": 5}
+    assert is_settled(str(tmp_path))
+
+
+def test_table_that_stood_at_a_batch_before_a_promotion_is_read_as_it_was(tmp_path: Path) -> None:
+    batch(tmp_path, 0, version=3)
+    batch(tmp_path, 1, version=9, windows=(8, 0), replay_id="fix")
+    assert snapshot(str(tmp_path), 0).versions == {"gold.remaining_stops": 3, "gold.stop_activity": 3}
 
 
 def test_older_complete_batch_can_be_named(tmp_path: Path) -> None:

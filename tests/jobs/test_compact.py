@@ -76,8 +76,10 @@ def promotion(batch_id: int, version: int, *, is_done: bool = True) -> Promotion
     return Promotion(
         begun_at=SOME_TIME,
         batch_id=batch_id,
+        way_back_to=batch_id - 1,
         before=before,
         shadow_versions={},
+        positions={},
         done_at=SOME_TIME if is_done else None,
     )
 

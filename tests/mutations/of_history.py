@@ -35,6 +35,10 @@ PROVEN = "Only what was compared, and passed, is promoted"
 INTERVALS = "A backfill replaces exactly the rows of its interval"
 ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
 UNDER_WAY = "A promotion that was cut off is known, and finished"
+APART = "Tables that follow change places where they stand, and nobody takes them for what stood there before"
+WHERE_THEY_STAND = (
+    f"{TESTS}/test_replay.py::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
+)
 
 MUTATIONS = (
     Mutation(
@@ -85,6 +89,27 @@ MUTATIONS = (
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
         "pipelines/jobs/maintenance.py", "if job.prepare():", "if job.prepare() is None:",
         NOT_PROMOTED,
+    ),
+    Mutation(
+        APART, "they are said to have come up already",
+        f"{REPLAY}/promote.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
+        WHERE_THEY_STAND,
+    ),
+    Mutation(
+        APART, "a snapshot has them beside tables that were replaced",
+        "pipelines/io/snapshots.py", "WHERE NOT EXISTS (FROM", "WHERE EXISTS (SELECT 1) OR EXISTS (FROM",
+        "tests/io/test_snapshots.py::test_table_that_a_promotion_brought_stood_nowhere_before_it",
+    ),
+    Mutation(
+        APART, "a way back passes the promotion before",
+        f"{REPLAY}/promote.py",
+        "            job.catch_up()  # or the way back", "            pass  # or the way back",
+        f"{TESTS}/test_replay.py::test_way_back_leads_to_the_promotion_before_and_never_past_it",
+    ),
+    Mutation(
+        APART, "nobody has them come up when the command was killed",
+        f"{REPLAY}/promote.py", "        if found and is_settled(settings.lake_root):", "        if found:",
+        f"{TESTS}/test_replay.py::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",

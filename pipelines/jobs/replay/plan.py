@@ -234,5 +234,8 @@ def _steps(reader: LakeReader, fence: int, end: Offsets) -> tuple[Step, ...]:
     for row in reader.query(EXPIRED, [fence]).to_pylist():
         limits.setdefault(row["batch_id"], {})[row["table_name"]] = row["expired_before"]
     ends = "max(part.end_offset)", "= ?"
-    expiries = [Step(end=_offsets(reader, batch, *ends), expired_before=found) for batch, found in limits.items()]
-    return (*expiries, Step(end=end))
+    expiries = [
+        Step(end=_offsets(reader, batch, *ends), batch_id=batch, expired_before=found)
+        for batch, found in limits.items()
+    ]
+    return (*expiries, Step(end=end, batch_id=fence))

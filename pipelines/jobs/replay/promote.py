@@ -15,13 +15,13 @@ from pipelines.errors import LakeMismatch, NotCompared, PtsError
 from pipelines.io import delta_rs
 from pipelines.io.failures import explained
 from pipelines.io.fingerprint import fingerprint
-from pipelines.io.kafka_log import KafkaLog, ranges_between
+from pipelines.io.kafka_log import KafkaLog, Offsets, ranges_between
 from pipelines.io.lake import MANY, Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.io.live_lock import borrowed, live_code
 from pipelines.io.reader import LakeReader
 from pipelines.io.replays import Promotion, Replay, Replays, Step
-from pipelines.io.snapshots import snapshot
+from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.io.table_log import Transaction
 from pipelines.jobs.maintenance import checked_job
 from pipelines.jobs.replay import publication
@@ -69,9 +69,10 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     the live ones already, it tells what was done: the command may have died while the live job did it.
 
     The live job may run: the replay first follows it up to almost where it is; then the job itself, whose Java is warm,
-    replays the last stretch between two batches, has the tables change places, and goes on from there. Readers see each
-    table before or after its one commit, and who follows package-reports is sent what changes. Bronze stays, unless it
-    was found to differ: it is what was read, not made.
+    replays the last stretch between two batches, has the tables change places, and goes on from there. In that stretch,
+    tables that follow do not move: they change places where they stand, and come up between two later batches, before
+    this returns. Readers see each table before or after its one commit, and who follows package-reports is sent what
+    changes. Bronze stays, unless it was found to differ: it is what was read, not made.
 
     Raises:
         NotCompared: Its tables, or the live ones, are not those that were compared, or the comparison did not pass; or
@@ -83,9 +84,10 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
-        if found := already_promoted(replay, settings.lake_root):
+        found = already_promoted(replay, settings.lake_root)
+        if found and is_settled(settings.lake_root):
             return found
-        if not replay.under_way:
+        if not found and not replay.under_way:
             check_compared(replay, replays, settings)
         with spark_job(settings, "promote") as spark:
             return promoted(replay, replays, spark, settings)
@@ -93,12 +95,21 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
 
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
     """The same for one that may be promoted."""
-    if not replay.under_way:
-        _come_near(replay, replays, spark, settings)
-    with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
-        if answer is None:
-            return _promoted_last_part(replay.replay_id, spark, settings)
-        return understood(answer)
+    if not (found := already_promoted(replay, settings.lake_root)):
+        if not replay.under_way:
+            _come_near(replay, replays, spark, settings)
+        with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
+            found = understood(answer) if answer else _promoted_last_part(replay.replay_id, spark, settings)
+    settle(spark, settings)
+    return found
+
+
+def settle(spark: SparkSession, settings: Settings) -> None:
+    """Brings all tables to one batch since the newest promotion, unless they have come up by themselves."""
+    if not is_settled(settings.lake_root):
+        with borrowed(settings.lake_root):
+            if not is_settled(settings.lake_root):  # a live job that lends the lake has done it
+                checked_job(spark, settings).catch_up()
 
 
 def errand(words: str, spark: SparkSession, settings: Settings) -> str:
@@ -128,22 +139,23 @@ def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings)
     if found := already_promoted(replay, settings.lake_root):
         return found
     live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
-    ledger = Ledger(spark, live)
+    ledger, made = Ledger(spark, live), Ledger(spark, shadow)
     if replay.under_way:
         last = ledger.last()
     else:
         job = checked_job(spark, settings)  # refuses a batch that was cut off: its repeat would write nothing then
-        job.catch_up()
+        if not is_settled(settings.lake_root):
+            job.catch_up()  # or the way back would lead to before an earlier promotion
         last = job.last
         assert last is not None
-        replay = _follow(replay, last, replays, spark, settings, is_quiet=True)
+        replay = _follow(replay, last, replays, spark, settings, is_last_part=True)
     assert last is not None
     if not replay.under_way or last.batch_id < replay.under_way.batch_id:
         counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
         if not replay.under_way:
-            replay = _begun(replay, last, Ledger(spark, shadow))
+            replay = _begun(replay, last, made, live.root)
             replays.save(replay)
-        _publish_changes(replay, live, shadow, settings)
+        _publish_changes(replay, last, live, shadow, settings)
         last = _change_places(replay, live, shadow, ledger, last, counts)
     assert replay.under_way is not None
     done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
@@ -210,33 +222,53 @@ def _follow(
     spark: SparkSession,
     settings: Settings,
     *,
-    is_quiet: bool = False,
+    is_last_part: bool = False,
 ) -> Replay:
-    """The replay, brought to where the live job was at a row of its ledger."""
+    """The replay, brought to where the live job was at a row of its ledger; in the last part, without what follows."""
     reached = replay.steps[-1].end if replay.steps else replay.begin
     if any(part.size for part in ranges_between(reached, last.end_offsets)):
-        replay = replay.model_copy(update={"steps": (*replay.steps, Step(end=last.end_offsets))})
+        replay = replay.model_copy(
+            update={"steps": (*replay.steps, Step(end=last.end_offsets, batch_id=last.batch_id))}
+        )
         replays.save(replay)
-    ReplayJob(spark, settings, replay, replays.root(replay.replay_id)).run(is_quiet=is_quiet)
+    job = ReplayJob(spark, settings, replay, replays.root(replay.replay_id))
+    job.run(is_quiet=is_last_part, is_hasty=is_last_part)
     return replay
 
 
-def _begun(replay: Replay, last: LedgerRow, shadow: Ledger) -> Replay:
-    at = shadow.last()
+def _begun(replay: Replay, last: LedgerRow, made: Ledger, live_root: str) -> Replay:
+    at, before = made.last(), snapshot(live_root)
     assert at is not None
     promotion = Promotion(
         begun_at=datetime.now(UTC),
         batch_id=last.batch_id + 1,
-        before={name: state.version for name, state in last.tables.items()},
+        way_back_to=before.batch_id,
+        before=before.versions,
         shadow_versions={name: state.version for name, state in at.tables.items()},
+        positions=_positions(replay, last, made.reached(at)),
     )
     return replay.model_copy(update={"promotions": (*replay.promotions, promotion)})
 
 
-def _publish_changes(replay: Replay, live: Lake, shadow: Lake, settings: Settings) -> None:
+def _positions(replay: Replay, last: LedgerRow, reached: Mapping[str, Offsets]) -> dict[str, int]:
+    """The live ledger's batch at which each of a replay's tables stands that is not as far as a row of that ledger.
+
+    Raises `LakeMismatch` for one that stands within a batch.
+    """
+    positions = {name: replay.live_batch(at) for name, at in reached.items() if at != last.end_offsets}
+    found = {name: batch_id for name, batch_id in positions.items() if batch_id is not None}
+    if between := sorted(positions.keys() - found.keys()):
+        raise LakeMismatch(
+            f"Tables of {replay.replay_id} stand within a batch: {', '.join(between)}. Promote it again."
+        )
+    return found
+
+
+def _publish_changes(replay: Replay, last: LedgerRow, live: Lake, shadow: Lake, settings: Settings) -> None:
     promotion = replay.under_way
     assert promotion is not None
-    before, after = LakeReader(live.root, promotion.before), LakeReader(shadow.root, promotion.shadow_versions)
+    before = LakeReader(live.root, {name: state.version for name, state in last.tables.items()})
+    after = LakeReader(shadow.root, promotion.shadow_versions)
     publication.publish(before, after, shadow, KafkaLog(live.spark, settings.bootstrap_servers))
 
 
@@ -247,15 +279,18 @@ def _change_places(
     promotion, at = replay.under_way, Ledger(live.spark, shadow).last()
     assert promotion is not None
     assert at is not None
-    writer = f"promote-{replay.replay_id}"
+    writer, reached = f"promote-{replay.replay_id}", ledger.reached(last)
 
     def changed(table: Table) -> TableState:
         if not _changes_place(table, replay):
-            return replace(last.tables[table.name], position=promotion.batch_id)
+            state = last.tables[table.name]
+            has_come_up = reached[table.name] == last.end_offsets
+            return replace(state, position=promotion.batch_id) if has_come_up else state
         transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
         delta_rs.take_over(live.path(table), shadow.path(table), promotion.shadow_versions[table.name], transaction)
         delta_rs.end_take_over(live.path(table), table)
-        return TableState(live.log(table).newest_version(), promotion.batch_id, at.tables[table.name].expired_before)
+        position = promotion.positions.get(table.name, promotion.batch_id)
+        return TableState(live.log(table).newest_version(), position, at.tables[table.name].expired_before)
 
     tables = [table for table in TABLES if table != OPS_BATCHES]
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -22,7 +22,7 @@ from pipelines.jobs.backfill import REACH, chosen, made_anew, within
 from pipelines.jobs.lake_job import wire_formats
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import base
-from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, totals
+from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, settle, totals
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import (
@@ -81,6 +81,8 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
     with replays.one_at_a_time(), spark_job(settings, "redrive") as spark, ExitStack() as held:
         check_promotions(settings.lake_root)
         check_live_code(settings)
+        if not command.dry_run:
+            settle(spark, settings)  # or the newest complete batch, with which it begins, is of what was replaced
         at, live = snapshot(settings.lake_root), Lake(spark, settings.lake_root)
         redrive = Redrive(spark, live, at, command.reasons, settings)
         held.callback(redrive.let_go)

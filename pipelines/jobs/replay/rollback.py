@@ -7,6 +7,7 @@ from pipelines.errors import NotFound
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Promotion, Replay, Replays
+from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.jobs.replay import base
 from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted, totals
 from pipelines.jobs.spark_job import spark_job
@@ -29,11 +30,13 @@ def run(command: ReplayRollback, settings: Settings) -> Promoted:
         done = [each for each in replay.promotions if each.done_at]
         if not done:
             raise NotFound(f"The replay {replay.replay_id} was never promoted.")
-        for known in replays.all():
-            if known.replay_id == done[-1].way_back and (found := already_promoted(known, settings.lake_root)):
-                return found
+        known = next((each for each in replays.all() if each.replay_id == done[-1].way_back), None)
+        found = known and already_promoted(known, settings.lake_root)
+        if found and is_settled(settings.lake_root):
+            return found
         with spark_job(settings, "roll back") as spark:
-            return promoted(_back(replay, done[-1], replays, spark, settings), replays, spark, settings)
+            back = known if known and found else _back(replay, done[-1], replays, spark, settings)
+            return promoted(back, replays, spark, settings)
 
 
 def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSession, settings: Settings) -> Replay:
@@ -48,13 +51,12 @@ def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSe
         if known.replay_id == name:
             return known
     live = Lake(spark, settings.lake_root)
-    before = Ledger(spark, live).row(promotion.batch_id - 1)
+    at, before = snapshot(live.root, promotion.way_back_to), Ledger(spark, live).row(promotion.way_back_to)
     assert before is not None
     back = base.replay_from(before, promotion.before, name, settings)
     replays.clear(name)  # one that was cut off before it was whole
     lake = Lake(spark, replays.root(name))
     base.link(lake, live, back)
-    expired_before = {table: state.expired_before for table, state in before.tables.items()}
-    base.begin(lake, before, back, totals(live.root, before=promotion.batch_id), expired_before)
+    base.begin(lake, before, back, totals(live.root, before=before.batch_id + 1), at.expired_before)
     replays.save(back)
     return back
