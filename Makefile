@@ -14,8 +14,8 @@ setup: $(READY) ## Install Python packages, a Java runtime and the JVM jars into
 demo: $(READY) ## Start broker, job and a simulated feed, and watch packages move (Ctrl-C ends all of it)
 	$(PTS) demo
 
-test: $(READY) ## Run all tests
-	$(VENV)/bin/pytest
+test: $(READY) ## Run all tests, on two cores
+	$(VENV)/bin/pytest --numprocesses 2 --dist loadgroup
 
 test-fast: $(READY) ## Run the tests that need neither Spark nor a broker
 	$(VENV)/bin/pytest -m "not spark and not integration"

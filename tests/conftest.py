@@ -18,12 +18,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is `integration` by its folder and `spark` by its fixture."""
+    """A test is `integration` by its folder and `spark` by its fixture.
+
+    Of two workers (`make test`), one at a time has those that start processes of their own; the others go by file.
+    """
     for item in items:
         if "integration" in Path(item.path).parts:
             item.add_marker(pytest.mark.integration)
         elif "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+        group = "integration" if item.get_closest_marker("integration") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_unconfigure() -> None:
