@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pipelines import commands
+from pipelines.errors import LakeUnavailable
 from pipelines.jobs import stack, topics
-from tests.faults.scene import NAMED_ERRORS, Scene
+from tests.faults.scene import Scene
 
 LAKE_BYTES = 96 * 2**20
 BROKER_BYTES = 64 * 2**20
@@ -60,7 +61,7 @@ def full_for_the_job(scene: Scene) -> None:
             ballast = fill(scene.lake, 1024 * scene.chance.randint(0, LEFT_KIB))
             scene.auditor.note_fault()
             code = process.wait(timeout=180)
-            assert code in NAMED_ERRORS, f"code {code}\n{log.read_text()[-3000:]}"
+            assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
             assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
             ballast.unlink()
         scene.judge()
@@ -103,9 +104,9 @@ def read_only(scene: Scene) -> None:
             with only_readable(scene.lake):
                 scene.auditor.note_fault()
                 code = process.wait(timeout=180)
-                assert code in NAMED_ERRORS, f"code {code}\n{log.read_text()[-3000:]}"
+                assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
                 assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
-                scene.refused("stream", "--drain", code=8, says="The lake")
+                scene.refused("stream", "--drain", code=LakeUnavailable.exit_code, says="The lake")
         scene.judge()
 
 

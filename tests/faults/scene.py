@@ -14,7 +14,7 @@ from pipelines import commands
 from pipelines.jobs import stack, topics
 from tests.faults.auditor import Auditor
 from tests.integration.conftest import embedded
-from tests.integration.test_process import settings_of
+from tests.integration.test_process import settings_of, wait_until
 
 RATE = 300
 START_SECONDS = 120.0
@@ -169,11 +169,14 @@ class Scene:
         self.await_text('"batch_id"', log, process)
 
     def await_text(self, text: str, log: Path, process: subprocess.Popen[bytes]) -> None:
-        deadline = time.monotonic() + START_SECONDS
-        while text not in log.read_text():
-            assert process.poll() is None, log.read_text()[-3000:]
-            assert time.monotonic() < deadline, log.read_text()[-3000:]
-            time.sleep(0.05)
+        """Waits until a process has said it; one that has ended will not."""
+
+        def is_there() -> bool:
+            said = log.read_text()
+            assert text in said or process.poll() is None, said[-3000:]
+            return text in said
+
+        wait_until(is_there, log, START_SECONDS)
 
     def await_one_end(self, *processes: subprocess.Popen[bytes]) -> None:
         """Waits until one of them has ended by itself."""
