@@ -17,6 +17,12 @@ EARLY_BATCH, LATE_BATCH = 5, 50
 """Their durations show whether there is a long warm-up."""
 
 
+def batches(output: Path) -> list[dict[str, Any]]:
+    """The lines of the batches that a job has told of so far; one that is being written is left out."""
+    lines = map(parsed, output.read_text().splitlines())
+    return [line for line in lines if line is not None and "batch_id" in line]
+
+
 @dataclass(frozen=True)
 class LiveJob:
     """A running job.
@@ -32,9 +38,7 @@ class LiveJob:
     output: Path
 
     def batches(self) -> list[dict[str, Any]]:
-        """The lines of the batches so far; one that is being written is left out."""
-        lines = map(parsed, self.output.read_text().splitlines())
-        return [line for line in lines if line is not None and "batch_id" in line]
+        return batches(self.output)
 
     def await_batches(self, are_enough: Callable[[list[dict[str, Any]]], bool], limit_seconds: float) -> bool:
         """Returns whether the batches were enough before the limit. Raises `RunFailed` when the job ends."""

@@ -23,13 +23,13 @@ from itertools import cycle
 from pathlib import Path
 from statistics import median
 from threading import Event
-from typing import Any
 
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import snapshot
 from pipelines.jobs.interrupts import signals_interrupt
 from tests.benchmarks import steady_feed
-from tests.benchmarks.driving import end, parsed
+from tests.benchmarks.driving import end
+from tests.benchmarks.live_job import batches
 from tests.benchmarks.plot import line_chart
 from tests.benchmarks.processes import MIB, descendants, processes
 from tests.faults.auditor import check_whole
@@ -94,7 +94,7 @@ class Sampler:
     def take(self) -> None:
         everybody = processes()
         tree = descendants(self._pid, everybody, set())
-        batch = self._last_batch()
+        batch = batches(self._log)[-1]
         reader = LakeReader(self._lake)
         self.samples.append(
             Sample(
@@ -106,10 +106,6 @@ class Sampler:
                 batch["lag_records"],
             )
         )
-
-    def _last_batch(self) -> dict[str, Any]:
-        lines = (parsed(line) for line in reversed(self._log.read_text().splitlines()))
-        return next(line for line in lines if line is not None and "batch_id" in line)
 
 
 def _open_files(pid: int) -> int:
