@@ -1,5 +1,6 @@
 """When do the tables have their turn that need not move with every batch?"""
 
+import math
 import time
 from collections.abc import Callable
 
@@ -39,6 +40,6 @@ class Cycle:
             return None
         return Following((self._left.pop(0),), self._up_to)
 
-    def begin_anew(self) -> None:
-        """After all tables may have been brought up to date at once: what is left of a cycle would bring them back."""
-        self._left, self._began = [], self._clock()
+    def begin_anew(self, *, is_due: bool = False) -> None:
+        """After others had the tables: what is left of a cycle might bring them back. Begins at once if it is due."""
+        self._left, self._began = [], -math.inf if is_due else self._clock()

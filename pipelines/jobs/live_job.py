@@ -172,6 +172,7 @@ class LiveJob(LakeJob):
             self.catch_up()
             self._lock.lend()
         self.prepare()
+        self._cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
 
     def _catch_up(self, progress: LiveProgress) -> None:
         began, before = time.monotonic(), self.last

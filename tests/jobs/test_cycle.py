@@ -49,6 +49,14 @@ def test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch(clock: Cl
     assert cycle.next(NEXT) is None
 
 
+def test_a_cycle_that_is_due_begins_at_once_and_the_next_one_a_pace_later(clock: Clock) -> None:
+    cycle = Cycle(clock)
+    cycle.begin_anew(is_due=True)
+    assert [cycle.next(NEXT) is not None for _ in range(len(TURNS) + 1)] == [True] * len(TURNS) + [False]
+    clock.now += PACE
+    assert cycle.next(NEXT) is not None
+
+
 def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> None:
     cycle = Cycle(clock)
     clock.now += PACE

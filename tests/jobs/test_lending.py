@@ -29,7 +29,7 @@ BATCHES = batches(*PACK.batches)
 
 def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSession, tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
     write_checkpoint(tmp_path / "lake", BATCHES)
     with live_lock(settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
 
@@ -44,6 +44,7 @@ def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSessio
             pass
         job._lend_if_asked()
         assert asking.result() == "done: promote fix"
+        assert job._cycle.is_due(job.last), "what a promotion left behind comes up at once"
         with pytest.raises(AnotherWriter), live_lock(settings.lake_root):
             pass
 

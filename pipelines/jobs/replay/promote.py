@@ -42,6 +42,8 @@ ERRAND = "promote "
 AT_ONCE = 4
 """Tables that change places side by side."""
 
+SETTLE_SECONDS = 180.0
+"""How long the live job has to bring all tables to one batch, before it is asked for the lake."""
 
 PATIENCE_SECONDS = 600.0
 """How long the live job may take for its batch, and for this."""
@@ -70,7 +72,7 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
 
     The live job may run: the replay first follows it up to almost where it is; then the job itself, whose Java is warm,
     replays the last stretch between two batches, has the tables change places, and goes on from there. In that stretch,
-    tables that follow do not move: they change places where they stand, and come up between two later batches, before
+    tables that follow do not move: they change places where they stand, and come up with the job's next batches, before
     this returns. Readers see each table before or after its one commit, and who follows package-reports is sent what
     changes. Bronze stays, unless it was found to differ: it is what was read, not made.
 
@@ -105,10 +107,14 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
 
 
 def settle(spark: SparkSession, settings: Settings) -> None:
-    """Brings all tables to one batch since the newest promotion, unless they have come up by themselves."""
-    if not is_settled(settings.lake_root):
-        with borrowed(settings.lake_root):
-            if not is_settled(settings.lake_root):  # a live job that lends the lake has done it
+    """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
+    batches, turn by turn; where none runs, or it takes long, this does."""
+    root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
+    while live_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
+        time.sleep(1.0)
+    if not is_settled(root):
+        with borrowed(root):
+            if not is_settled(root):  # a live job that lends the lake has done it
                 checked_job(spark, settings).catch_up()
 
 

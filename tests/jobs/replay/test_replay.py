@@ -171,7 +171,10 @@ def sent_reports(lake: Offline) -> dict[int, int | None]:
     return sent
 
 
-def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(replayed_lake: Offline) -> None:
+def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
+    replayed_lake: Offline, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(promote, "SETTLE_SECONDS", 0.0)
     with live_lock(replayed_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
         promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
         while (request := lock.request) is None and not promotion.done():
