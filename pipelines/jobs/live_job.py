@@ -173,6 +173,7 @@ class LiveJob(LakeJob):
             self._lock.lend()
         self.prepare()
         self._cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
+        self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
 
     def _catch_up(self, progress: LiveProgress) -> None:
         began, before = time.monotonic(), self.last

@@ -121,11 +121,13 @@ def _corrections(place: Drain, job: LiveJob, log: Path) -> dict[str, Any]:
 
 
 def longest_pause(batches: list[dict[str, Any]], since: float) -> float:
-    """Longest time from the end of a batch to the start of the next, among those that ended since then."""
-    ends = [datetime.fromisoformat(line["committed_at"]).timestamp() for line in batches]
+    """Longest time in which nothing was read: from the end of a batch to the start of the next that has records, among
+    those that ended since then."""
+    reading = [line for line in batches if line["records"]]
+    ends = [datetime.fromisoformat(line["committed_at"]).timestamp() for line in reading]
     pauses = [
         after - line["duration_seconds"] - before
-        for before, after, line in zip(ends, ends[1:], batches[1:], strict=False)
+        for before, after, line in zip(ends, ends[1:], reading[1:], strict=False)
         if after >= since
     ]
     return max(pauses)

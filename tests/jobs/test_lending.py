@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,6 +16,7 @@ from pipelines.jobs import live_job
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.cycle import Cycle
 from pipelines.jobs.live_job import LiveJob
+from pipelines.jobs.live_progress import LiveProgress
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
@@ -42,9 +43,13 @@ def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSessio
         asking = pool.submit(ask)
         while lock.request is None and not asking.done():
             pass
+        job._ended_at = 0.0
         job._lend_if_asked()
         assert asking.result() == "done: promote fix"
-        assert job._cycle.is_due(job.last), "what a promotion left behind comes up at once"
+        assert job._cycle.is_due(job.last), "what a promotion left behind comes up with the next batches"
+        before, nobody = job.last, cast(LiveProgress, None)
+        job._catch_up_when_quiet(nobody)
+        assert job.last is before, "the log is not quiet: the feed has waited"
         with pytest.raises(AnotherWriter), live_lock(settings.lake_root):
             pass
 
