@@ -4,6 +4,7 @@ python -m tests.faults                            one case of each fault
 python -m tests.faults --cases 500 --seed 1000    so many, each fault in its turn, the seeds from there on
 python -m tests.faults kill-job:17                one case again
 python -m tests.faults --only kill-job --only kill-broker --cases 100
+python -m tests.faults --tell var/faults/*.json   no faults: the table of campaigns that were
 """
 
 import argparse
@@ -25,19 +26,25 @@ def main() -> None:
     parser.add_argument("--cases", type=int, default=len(KINDS), help="how many")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--only", action="append", default=[], choices=list(KINDS), help="this fault; may be repeated")
+    parser.add_argument("--tell", nargs="+", default=[], type=Path, help="only tell what these files say")
     asked = parser.parse_args()
-    verdicts = []
-    for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
-        verdict = judged(case)
-        say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
-        if verdict.outcome == "broken":
-            say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
-        verdicts.append(verdict)
-    show(verdicts)
+    if asked.tell:
+        show([Verdict(**found) for file in asked.tell for found in json.loads(file.read_text())])
+        return
     RESULTS.mkdir(parents=True, exist_ok=True)
     results = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}.json"
-    results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
-    say(f"Every case is in {results}.")
+    verdicts: list[Verdict] = []
+    try:
+        for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
+            verdict = judged(case)
+            say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
+            if verdict.outcome == "broken":
+                say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
+            verdicts.append(verdict)
+            results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
+    finally:  # a long campaign that is ended tells how far it came
+        show(verdicts)
+        say(f"Every case is in {results}.")
     sys.exit(any(verdict.outcome == "broken" for verdict in verdicts))
 
 

@@ -1,0 +1,27 @@
+"""What a campaign tells at its end, and of earlier ones."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.__main__ import main
+from tests.faults.campaign import Verdict
+
+
+def test_campaigns_that_were_are_told_in_one_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaigns = (
+        [Verdict("kill-job:1", "held", 60, [10.0, 14.0]), Verdict("retention:1", "held", 30)],
+        [Verdict("kill-job:2", "broken", 50, [20.0], said="lost")],
+    )
+    files = [tmp_path / f"{number}.json" for number in range(len(campaigns))]
+    for file, verdicts in zip(files, campaigns, strict=True):
+        file.write_text(json.dumps([verdict.as_json() for verdict in verdicts]))
+    monkeypatch.setattr(sys, "argv", ["faults", "--tell", *map(str, files)])
+    main()
+    said = capsys.readouterr().out
+    assert "| kill-job | 2 | 1 | 3 | 14.0 | 20.0 |" in said
+    assert "| retention | 1 | 1 | 0 | | |" in said
