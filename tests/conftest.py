@@ -1,6 +1,8 @@
 """What all tests share: one Spark session, and marks that follow from what a test needs."""
 
 import gc
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +11,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
+    # asks for Spark Connect.
+    vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
