@@ -24,6 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--compact-seconds", type=int, default=60, help="How long to compact beside a live job.")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the workers look for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test is `integration` by its folder and `spark` by its fixture.
 
