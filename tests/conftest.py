@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
@@ -17,6 +19,9 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # asks for Spark Connect.
     vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
+INTEGRATION = "integration"
+"""The folder of the tests that start a broker."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
@@ -24,19 +29,25 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--compact-seconds", type=int, default=60, help="How long to compact beside a live job.")
 
 
-@pytest.hookimpl(tryfirst=True)  # before the workers look for groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is `integration` by its folder and `spark` by its fixture.
-
-    Of two workers (`make test`), one at a time has those that start processes of their own; the others go by file.
-    """
+    """A test is `integration` by its folder and `spark` by its fixture."""
     for item in items:
-        if "integration" in Path(item.path).parts:
+        if INTEGRATION in Path(item.path).parts:
             item.add_marker(pytest.mark.integration)
         elif "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-        group = "integration" if item.get_closest_marker("integration") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+
+
+class ByFile(LoadScopeScheduling):
+    """Gives each file to one of the workers (`make test`), and to one of them all that start processes of their own."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return INTEGRATION if file.startswith((f"tests/{INTEGRATION}/", "tests/faults/test_campaign.py")) else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
 
 
 def pytest_unconfigure() -> None:
