@@ -1,5 +1,6 @@
 """Each replay of a lake is a folder `$PTS_LAKE/_shadow/<id>`, with the tables it made and `replay.json`."""
 
+import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
@@ -134,6 +135,15 @@ class Replay(Record):
             begin = step.end
 
 
+def _was_cut_off(record: Path) -> bool:
+    """Whether a replay's record, also one of other code, says that its promotion is under way."""
+    try:
+        promotions = json.loads(record.read_text())["promotions"]
+        return bool(promotions) and promotions[-1]["done_at"] is None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+
+
 def _slice(part: OffsetRange, number: int, count: int) -> OffsetRange:
     """One of `count` parts of about the same size."""
     begin, end = (part.start + part.size * each // count for each in (number, number + 1))
@@ -183,7 +193,16 @@ class Replays:
             raise LakeUnavailable(f"{path} cannot be written: {error.strerror}.") from error
 
     def drop(self, replay_id: str) -> None:
-        """Deletes the replay's folder, whatever state it is in. Raises `NotFound` when there is none."""
+        """Deletes the replay's folder, also one whose record says nothing.
+
+        Raises `NotFound` when there is none, `LakeMismatch` when its promotion was cut off: only with the folder can
+        that be finished.
+        """
+        if _was_cut_off(Path(self.root(replay_id)) / "replay.json"):
+            raise LakeMismatch(
+                f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
+                "finishes it, by the code that began it; then it can be dropped."
+            )
         if not self.clear(replay_id):
             self.load(replay_id)
 

@@ -16,9 +16,10 @@ from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependen
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.live_lock import borrowed
-from pipelines.io.snapshots import snapshot
+from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.jobs import maintenance
 from pipelines.jobs.batch import maintenance_batch
+from pipelines.jobs.replay.promote import settle
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
@@ -87,6 +88,9 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
     spans = [(command.begin, command.end)]
     at = snapshot(settings.lake_root)
     with spark_job(settings, "backfill") as spark:
+        if not command.dry_run and not is_settled(settings.lake_root):
+            settle(spark, settings)  # that batch is of tables that a promotion has replaced
+            at = snapshot(settings.lake_root)
         with made_anew(names, spans, _at(spark, settings.lake_root, at.versions), at.expired_before) as tables:
             found = [table.found for table in tables]
         if command.dry_run or all(table.is_right for table in found):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
 from pipelines.io.kafka_log import OffsetRange, Offsets
-from pipelines.io.replays import Replay, Replays, Step
+from pipelines.io.replays import Promotion, Replay, Replays, Step
 from pipelines.io.stitched_log import divided
 
 OFFSETS = st.lists(st.integers(0, 50), min_size=2, max_size=2)
@@ -90,6 +90,25 @@ def test_torn_record_is_named_and_can_be_dropped(tmp_path: Path) -> None:
     (Path(replays.root("one")) / "replay.json").write_text("{")
     with pytest.raises(LakeMismatch, match="pts replay drop one"):
         replays.load("one")
+    replays.drop("one")
+
+
+def test_replay_whose_promotion_was_cut_off_cannot_be_dropped_even_if_its_record_is_of_other_code(
+    tmp_path: Path,
+) -> None:
+    replays, moment = Replays(str(tmp_path)), datetime(2026, 3, 1, tzinfo=UTC)
+    under_way = Promotion(
+        begun_at=moment, batch_id=8, way_back_to=7, before={}, shadow_versions={}, positions={}, done_at=None
+    )
+    made = replay({}, {}).model_copy(update={"promotions": (under_way,)})
+    replays.save(made)
+    record = Path(replays.root("one")) / "replay.json"
+    with pytest.raises(LakeMismatch, match="pts replay promote one"):
+        replays.drop("one")
+    record.write_text(record.read_text().replace('"way_back_to"', '"of_other_code"'))
+    with pytest.raises(LakeMismatch, match="pts replay promote one"):
+        replays.drop("one")
+    replays.save(made.model_copy(update={"promotions": (under_way.model_copy(update={"done_at": moment}),)}))
     replays.drop("one")
 
 

@@ -44,17 +44,20 @@ OFFSETS = f"""
     FROM (SELECT unnest(offsets) AS part FROM {OPS_BATCHES.name} WHERE batch_id {{batches}}) GROUP BY ALL
 """
 EXPIRED = f"""
-    WITH state AS (SELECT batch_id, unnest(tables, recursive := true) FROM {OPS_BATCHES.name} WHERE batch_id <= $1),
+    WITH state AS (
+        SELECT batch_id, replay_id, unnest(tables, recursive := true) FROM {OPS_BATCHES.name} WHERE batch_id <= $1
+    ),
     changed AS (
-        SELECT batch_id, table_name, expired_before FROM state
+        SELECT batch_id, replay_id, table_name, expired_before FROM state
         QUALIFY expired_before IS DISTINCT FROM lag(expired_before) OVER (PARTITION BY table_name ORDER BY batch_id)
     )
-    FROM changed WHERE expired_before IS NOT NULL AND batch_id > (
+    FROM changed WHERE expired_before IS NOT NULL AND replay_id IS NULL AND batch_id > (
         SELECT coalesce(max(batch_id), -1) FROM changed AS reset
-        WHERE reset.table_name = changed.table_name AND reset.expired_before IS NULL
+        WHERE reset.table_name = changed.table_name
+            AND (reset.expired_before IS NULL OR reset.expired_before < changed.expired_before)
     ) ORDER BY batch_id
 """
-"""What the live lake let go and did not make anew since."""
+"""What the live lake let go, and did neither make anew since nor get back by a promotion."""
 
 
 @dataclass(frozen=True)

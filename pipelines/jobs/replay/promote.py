@@ -24,6 +24,7 @@ from pipelines.io.replays import Promotion, Replay, Replays, Step
 from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.io.table_log import Transaction
 from pipelines.jobs.maintenance import checked_job
+from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import publication
 from pipelines.jobs.replay.build import ReplayJob
 from pipelines.jobs.spark_job import spark_job
@@ -87,9 +88,11 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
         found = already_promoted(replay, settings.lake_root)
-        if found and is_settled(settings.lake_root):
-            return found
-        if not found and not replay.under_way:
+        if found:
+            check_promotions(settings.lake_root)  # a rollback of it may have been cut off
+            if is_settled(settings.lake_root):
+                return found
+        elif not replay.under_way:
             check_compared(replay, replays, settings)
         with spark_job(settings, "promote") as spark:
             return promoted(replay, replays, spark, settings)

@@ -13,7 +13,8 @@ def listed(settings: Settings) -> list[Replay]:
 def drop(command: ReplayDrop, settings: Settings) -> None:
     """Deletes a replay with its tables.
 
-    Raises `NotFound` when there is none of that name, `AnotherWriter` while a command works on a replay.
+    Raises `NotFound` when there is none of that name, `LakeMismatch` when its promotion was cut off, `AnotherWriter`
+    while a command works on a replay.
     """
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time():

@@ -4,6 +4,7 @@ import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.commands import (
+    Backfill,
     ReplayBuild,
     ReplayCompare,
     ReplayPlan,
@@ -26,6 +28,7 @@ from pipelines.io.ledger import Ledger
 from pipelines.io.live_lock import live_lock
 from pipelines.io.replays import Replays
 from pipelines.io.snapshots import is_settled, snapshot
+from pipelines.jobs import backfill
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
 from tests.comparison import Rows, expected_rows
@@ -243,6 +246,28 @@ def test_way_back_leads_to_the_promotion_before_and_never_past_it(overtaken: Off
     (promotion,) = Replays(overtaken.settings.lake_root).load(back.replay_id).promotions
     assert promotion.way_back_to > batch_id
     assert is_settled(overtaken.settings.lake_root)
+
+
+def test_backfill_waits_until_the_promoted_tables_stand_at_one_batch(overtaken: Offline) -> None:
+    promote_only(overtaken)
+    day = datetime(2026, 3, 1, tzinfo=UTC)
+    backfill.run(Backfill(begin=day, end=day + timedelta(days=1)), overtaken.settings)
+    assert is_settled(overtaken.settings.lake_root)
+
+
+def test_nothing_is_said_to_be_done_while_another_promotion_is_half_done(overtaken: Offline) -> None:
+    promote_only(overtaken)
+    replays = Replays(overtaken.settings.lake_root)
+    promoted = replays.load("fix")
+    half_done = promoted.promotions[-1].model_copy(update={"done_at": None})
+    replays.save(promoted.model_copy(update={"replay_id": "other", "promotions": (half_done,)}))
+    with pytest.raises(LakeMismatch, match="pts replay promote other"):
+        promote.run(ReplayPromote(replay_id="fix"), overtaken.settings)
+    replays.clear("other")
+    rollback.run(ReplayRollback(replay_id="fix"), overtaken.settings)
+    replays.save(promoted.model_copy(update={"promotions": (*promoted.promotions, half_done)}))
+    with pytest.raises(LakeMismatch, match="pts replay promote fix"):
+        rollback.run(ReplayRollback(replay_id="fix"), overtaken.settings)
 
 
 def test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again(overtaken: Offline) -> None:
