@@ -25,7 +25,8 @@ def settings(tmp_path: Path) -> Settings:
         }
         for batch_id in (0, 1)
     ]
-    write_deltalake(tmp_path / "lake" / "ops" / "batches", pa.Table.from_pylist(rows))
+    ledger = pa.Table.from_pylist(rows).append_column("replay_id", pa.nulls(len(rows), pa.string()))
+    write_deltalake(tmp_path / "lake" / "ops" / "batches", ledger)
     return Settings(home=tmp_path)
 
 

@@ -52,7 +52,11 @@ def two_batches(tmp_path: Path) -> Settings:
             write_deltalake(lake / "gold" / "stop_activity", pa.table({"scan_count": [1]}))
             tables.append({"table_name": "gold.stop_activity", "version": 0, "position": batch_id})
         row = {"batch_id": batch_id, "committed_at": datetime(2024, 5, 1, tzinfo=UTC), "tables": tables}
-        write_deltalake(lake / "ops" / "batches", pa.Table.from_pylist([row]), mode="append")
+        write_deltalake(
+            lake / "ops" / "batches",
+            pa.Table.from_pylist([row]).append_column("replay_id", pa.nulls(1, pa.string())),
+            mode="append",
+        )
     return Settings(home=tmp_path)
 
 

@@ -14,6 +14,7 @@ from pipelines.graph import FLOWS, TURNS
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
+from pipelines.jobs import backfill
 from pipelines.jobs.batch import Batch, Following
 from pipelines.jobs.replay import build, compare, plan, promote, redrive, rollback
 from pipelines.settings import Replay, Settings
@@ -146,7 +147,7 @@ def connected(made: Offline, monkeypatch: pytest.MonkeyPatch) -> Offline:
     def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
         yield made.spark
 
-    for module in (build, compare, promote, redrive, rollback):
+    for module in (backfill, build, compare, promote, redrive, rollback):
         monkeypatch.setattr(module, "spark_job", shared_session)
     for module in (build, promote):
         monkeypatch.setattr(module, "KafkaLog", lambda session, _servers: made.log(session))
