@@ -108,7 +108,7 @@ MUTATIONS = (
     ),
     Mutation(
         APART, "nobody has them come up when the command was killed",
-        f"{REPLAY}/promote.py", "            if is_settled(settings.lake_root):", "            if found:",
+        f"{REPLAY}/promote.py", "        if found and is_settled(settings.lake_root):", "        if found:",
         f"{TESTS}/test_replay.py::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
     ),
     Mutation(

@@ -88,11 +88,9 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
         found = already_promoted(replay, settings.lake_root)
-        if found:
-            check_promotions(settings.lake_root)  # a rollback of it may have been cut off
-            if is_settled(settings.lake_root):
-                return found
-        elif not replay.under_way:
+        if found and is_settled(settings.lake_root):
+            return found
+        if not found and not replay.under_way:
             check_compared(replay, replays, settings)
         with spark_job(settings, "promote") as spark:
             return promoted(replay, replays, spark, settings)
@@ -179,12 +177,16 @@ NEWEST_PROMOTION = f"""
 
 
 def already_promoted(replay: Replay, lake_root: str) -> Promoted | None:
-    """What was done, if the replay's promotion is done and no other one came after it."""
+    """What was done, if the replay's promotion is done and no other one came after it.
+
+    Raises `LakeMismatch` when another one was cut off since: a rollback of it, or the promotion that it was to undo.
+    """
     if replay.under_way or not replay.promotions:
         return None
     newest = LakeReader(lake_root).query(NEWEST_PROMOTION).to_pylist()
     if not newest or newest[0]["batch_id"] != replay.promotions[-1].batch_id:
         return None
+    check_promotions(lake_root)
     versions = {state["table_name"]: state["version"] for state in newest[0]["tables"]}
     return Promoted(replay.replay_id, newest[0]["batch_id"], versions, 0.0)
 

@@ -8,7 +8,6 @@ from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Promotion, Replay, Replays
 from pipelines.io.snapshots import is_settled, snapshot
-from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import base
 from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted, totals
 from pipelines.jobs.spark_job import spark_job
@@ -33,10 +32,8 @@ def run(command: ReplayRollback, settings: Settings) -> Promoted:
             raise NotFound(f"The replay {replay.replay_id} was never promoted.")
         known = next((each for each in replays.all() if each.replay_id == done[-1].way_back), None)
         found = known and already_promoted(known, settings.lake_root)
-        if found:
-            check_promotions(settings.lake_root)  # another promotion of the replay may have been cut off
-            if is_settled(settings.lake_root):
-                return found
+        if found and is_settled(settings.lake_root):
+            return found
         with spark_job(settings, "roll back") as spark:
             back = known if known and found else _back(replay, done[-1], replays, spark, settings)
             return promoted(back, replays, spark, settings)
