@@ -73,7 +73,7 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "what is to be done is not written down first",
-        f"{REPLAY}/promote.py", "            replays.save(replay)\n        _publish", "        _publish",
+        f"{REPLAY}/promote.py", "            replays.save(replay)\n        publish", "        publish",
         CUT_OFF,
     ),
     Mutation(
@@ -92,7 +92,7 @@ MUTATIONS = (
     ),
     Mutation(
         APART, "they are said to have come up already",
-        f"{REPLAY}/promote.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
+        f"{REPLAY}/places.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
         WHERE_THEY_STAND,
     ),
     Mutation(

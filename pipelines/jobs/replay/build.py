@@ -123,29 +123,29 @@ class ReplayJob(LakeJob):
             return False
         return all(state.position == self.last.batch_id for state in self.last.tables.values())
 
-    def run(self, stop: threading.Event | None = None, *, is_quiet: bool = False, is_hasty: bool = False) -> None:
+    def run(self, stop: threading.Event | None = None, *, is_last_part: bool = False) -> None:
         """Runs what is left of the batches, until `stop` is set.
 
         Args:
             stop: Ends it after a batch.
-            is_quiet: Nobody is told how far it is.
-            is_hasty: The tables that follow stay where they are.
+            is_last_part: The live job waits for it: tables that follow stay where they are, and nobody is told how far
+                it is.
         """
         stop = stop or threading.Event()
         self.prepare()
-        with BuildProgress(sum(_size(ranges) for _, ranges in self._batches), is_quiet=is_quiet) as progress:
+        with BuildProgress(sum(_size(ranges) for _, ranges in self._batches), is_quiet=is_last_part) as progress:
             progress.skipped(sum(_size(ranges) for _, ranges in self._batches[: self._next()]))
             while (number := self._cut_off()) is not None and not stop.is_set():
                 self._let_go_after(self._batches[number][0])
                 self._wait_for_live(stop)
                 began = time.monotonic()
-                row = self._run(self._planned(number, is_hasty=is_hasty), self._spark)
+                row = self._run(self._planned(number, is_last_part=is_last_part), self._spark)
                 progress.batch_done(row, _size(row.ranges), time.monotonic() - began)
-        if not stop.is_set() and not is_hasty:
+        if not stop.is_set() and not is_last_part:
             self._let_go_after(len(self._replay.steps))
             self.catch_up()
 
-    def _planned(self, number: int, *, is_hasty: bool) -> Batch:
+    def _planned(self, number: int, *, is_last_part: bool) -> Batch:
         return Batch(
             batch_id=self.last.batch_id + 1 if self.last else 0,
             checkpoint_id=self._replay.replay_id,
@@ -153,7 +153,7 @@ class ReplayJob(LakeJob):
             ranges=self._batches[number][1],
             started_at=datetime.now(UTC),
             writer=self._replay.replay_id,
-            following=None if is_hasty else self._cycle.next(self.last),
+            following=None if is_last_part else self._cycle.next(self.last),
             rebuilds=self._rebuilds,
         )
 

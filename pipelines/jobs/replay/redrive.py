@@ -22,7 +22,8 @@ from pipelines.jobs.backfill import REACH, chosen, made_anew, within
 from pipelines.jobs.lake_job import wire_formats
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import base
-from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, settle, totals
+from pipelines.jobs.replay.places import totals
+from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, settle
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import (

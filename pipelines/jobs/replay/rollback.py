@@ -9,7 +9,8 @@ from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Promotion, Replay, Replays
 from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.jobs.replay import base
-from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted, totals
+from pipelines.jobs.replay.places import totals
+from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 
