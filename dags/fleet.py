@@ -5,7 +5,7 @@ import subprocess
 from datetime import timedelta
 from typing import Any
 
-from airflow.sdk import Asset
+from airflow.sdk import Asset, BaseNotifier
 
 from dags.pts_operator import PTS
 from pipelines.commands import Alert
@@ -28,13 +28,27 @@ def alert(context: Any) -> None:
     """Tells those on call that a task failed for good, by `pts alert`."""
     ti = context["ti"]
     text = f"{context.get('exception') or 'Its worker died.'} Run {ti.run_id}: {ti.log_url}"
-    command = Alert(subject=f"{ti.dag_id} {ti.task_id} failed"[:200], text=text)
+    is_single = context["dag"].schedule is None  # no next run has the same fault
+    _send(Alert(subject=f"{ti.dag_id} {ti.task_id} failed"[:200], text=text, always=is_single))
+
+
+class Asked(BaseNotifier):
+    """Tells those on call that a task waits for a person."""
+
+    def notify(self, context: Any) -> None:
+        ti = context["ti"]
+        subject = f"{ti.dag_id} {ti.task_id} waits for a person"[:200]
+        _send(Alert(subject=subject, text=f"Run {ti.run_id}: {ti.log_url}", always=True))
+
+
+def _send(command: Alert) -> None:
     subprocess.run([*PTS, *command.argv()], check=True, timeout=ALERT_SECONDS)
 
 
 def replay_name(run_id: str) -> str:
     """The name of the replay that a run makes: the same in each of its tasks and tries."""
-    return re.sub(r"[^0-9a-z]+", "-", run_id.lower()).strip("-")[:63].strip("-")
+    name = re.sub(r"[^0-9a-z]+", "-", run_id.lower()).strip("-")
+    return (f"run-{name}" if name[:1].isdigit() else name)[:63].strip("-")  # Airflow would take a number for one
 
 
 FLEET: dict[str, Any] = {

@@ -1,6 +1,8 @@
 """The operator of all DAGs: one `pts` command."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -139,7 +141,8 @@ class PtsOperator(BaseOperator):
             process.terminate()
             with suppress(subprocess.TimeoutExpired):
                 process.wait(PATIENCE_SECONDS)
-            process.kill()
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # with what it started
             process.wait()
 
 

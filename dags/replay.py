@@ -15,7 +15,7 @@ from datetime import timedelta
 from airflow.providers.standard.operators.hitl import ApprovalOperator
 from airflow.sdk import DAG, Param
 
-from dags.fleet import FLEET, GOLD_TABLES, assets
+from dags.fleet import FLEET, GOLD_TABLES, Asked, assets
 from dags.pts_operator import PtsOperator
 from pipelines import commands
 
@@ -55,8 +55,7 @@ with DAG(
     )  # fmt: skip
     build = PtsOperator(
         task_id="build", doc_md="`pts replay build`, unless this is a dry run.", command=commands.ReplayBuild,
-        parameters={**NAME, "fence": "{{ ti.xcom_pull(task_ids='plan')['fence'] }}"}, execution_timeout=HOURS,
-        only_if="{{ not params.dry_run }}",
+        parameters={**NAME, "fence": FENCE}, execution_timeout=HOURS, only_if="{{ not params.dry_run }}",
     )  # fmt: skip
     compare = PtsOperator(
         task_id="compare", doc_md="`pts replay compare`.", command=commands.ReplayCompare, execution_timeout=HOURS,
@@ -64,17 +63,17 @@ with DAG(
     )  # fmt: skip
     approve = ApprovalOperator(
         task_id="approve", doc_md="A person looks at the comparison.", subject="Promote {{ run_id | replay_name }}?",
-        body=REPORT, response_timeout=timedelta(days=7), execution_timeout=None, retries=0,
+        body=REPORT, response_timeout=timedelta(days=7), execution_timeout=None, retries=0, notifiers=Asked(),
     )  # fmt: skip
     promote = PtsOperator(
         task_id="promote", doc_md="`pts replay promote`.", command=commands.ReplayPromote, parameters=NAME,
-        outlets=assets(*GOLD_TABLES),
+        outlets=assets(*GOLD_TABLES), execution_timeout=HOURS,
     )  # fmt: skip
     verify = PtsOperator(task_id="verify", doc_md="`pts verify`.", command=commands.Verify)
     check = PtsOperator(task_id="check", doc_md="`pts check`.", command=commands.Check)
     record = PtsOperator(task_id="record", doc_md="`pts replay list`.", command=commands.ReplayList)
     roll_back = PtsOperator(
         task_id="roll_back", doc_md="`pts replay rollback`, when they do not hold.", trigger_rule="one_failed",
-        command=commands.ReplayRollback, parameters=NAME, only_if=DO_NOT_HOLD,
+        command=commands.ReplayRollback, parameters=NAME, only_if=DO_NOT_HOLD, execution_timeout=HOURS,
     )  # fmt: skip
     plan >> build >> compare >> approve >> promote >> verify >> check >> [record, roll_back]

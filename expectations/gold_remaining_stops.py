@@ -5,17 +5,20 @@ from pipelines.tables import GOLD_REMAINING_STOPS
 
 PACKAGES_AND_REPORTS = """
     WITH package AS (
-        SELECT tracking_number, max(occurred_at) AS latest FROM (
-            SELECT tracking_number, occurred_at FROM silver.ship_events UNION ALL
-            SELECT tracking_number, NULL FROM silver.ship_routes
+        SELECT tracking_number, max(scan) AS scan, max(route) AS route FROM (
+            SELECT tracking_number, NULL AS route,
+                struct(occurred_at, kafka_timestamp, kafka_partition, kafka_offset, current_stop_id) AS scan
+            FROM silver.ship_events UNION ALL
+            SELECT tracking_number, struct(kafka_timestamp, kafka_partition, kafka_offset, end_stop_id), NULL
+            FROM silver.ship_routes
         ) GROUP BY tracking_number
     ),
     report AS (
-        SELECT tracking_number, occurred_at FROM gold.remaining_stops UNION ALL
-        SELECT tracking_number, occurred_at FROM ops.expired_reports
-        LEFT ANTI JOIN gold.remaining_stops USING (tracking_number)
+        SELECT * FROM gold.remaining_stops UNION ALL
+        SELECT * FROM ops.expired_reports LEFT ANTI JOIN gold.remaining_stops USING (tracking_number)
     )
 """
+"""`scan` and `route` are the greatest of each package, in the order of design 4."""
 
 TRUTHS = (
     Truth(
@@ -32,13 +35,29 @@ TRUTHS = (
     ),
     Truth(
         name="reports_are_of_the_latest_scan",
-        meaning="A report shows the moment of the package's latest scan in silver: number of those that do not.",
+        meaning="A report shows moment, record and stop of the package's latest scan in silver: number of those that "
+        "do not.",
         sql=f"""
             {PACKAGES_AND_REPORTS}
             SELECT count(*) FROM package JOIN report USING (tracking_number)
-            WHERE latest IS DISTINCT FROM report.occurred_at
+            WHERE struct(scan.occurred_at, scan.kafka_partition, scan.kafka_offset, scan.current_stop_id)
+                IS DISTINCT FROM struct(report.occurred_at, event_kafka_partition, event_kafka_offset,
+                    report.current_stop_id)
         """,
         catches="people who are told an old place, because a scan went past the report.",
+        remedy=made_anew(GOLD_REMAINING_STOPS),
+    ),
+    Truth(
+        name="reports_are_of_the_last_route",
+        meaning="A report shows record and last stop of the package's newest route in silver: number of those that do "
+        "not.",
+        sql=f"""
+            {PACKAGES_AND_REPORTS}
+            SELECT count(*) FROM package JOIN report USING (tracking_number)
+            WHERE struct(route.kafka_partition, route.kafka_offset, route.end_stop_id)
+                IS DISTINCT FROM struct(route_kafka_partition, route_kafka_offset, report.end_stop_id)
+        """,
+        catches="people who are told the stops of a route that was changed or withdrawn.",
         remedy=made_anew(GOLD_REMAINING_STOPS),
     ),
     Truth(

@@ -140,12 +140,14 @@ def health(as_json: AsJson = False) -> None:
 def alert(
     subject: Annotated[str, typer.Argument(help="What happened, in a few words.")],
     text: Annotated[str, typer.Argument(help="What is known, and what to do.")] = "",
+    always: Annotated[bool, typer.Option("--always", help="Also if the same was sent a while ago.")] = False,
 ) -> None:
     """Send word to those who are on call (PTS_ALERTS__TO: a log, e-mail, a webhook).
 
-    The same, but for numbers, is not sent again for a while (PTS_ALERTS__REPEAT_SECONDS).
+    The same, but for numbers, is not sent again for a while (PTS_ALERTS__REPEAT_SECONDS). What cannot be delivered is
+    in the log $PTS_HOME/logs/alerts.log.
     """
-    command = checked(commands.Alert, subject=subject, text=text)
+    command = checked(commands.Alert, subject=subject, text=text, always=always)
     from pipelines.jobs import alert as job
 
     current = current_settings()

@@ -328,13 +328,14 @@ class Health(Command):
 
 
 class Alert(Command):
-    """A message to those who are on call; the same, but for numbers, is not sent again for a while."""
+    """A message to those who are on call; the same, but for numbers, is not sent again for a while, unless `always`."""
 
     subject: str = Field(min_length=1, max_length=200)
     text: str = ""
+    always: bool = False
 
     def argv(self) -> list[str]:
-        return ["alert", "--", self.subject, self.text]
+        return ["alert", *["--always"] * self.always, "--", self.subject, self.text]
 
 
 class Requests(Command):

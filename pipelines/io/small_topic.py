@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
@@ -34,14 +34,18 @@ def messages(bootstrap_servers: str, topic: str) -> Iterator[Message]:
     consumer = Consumer(
         {
             "bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False, "log_level": 0,
-            "enable.partition.eof": False,
+            "enable.partition.eof": True,  # the last offset may be a transaction's end, which is no message
         }
     )  # fmt: skip
     try:
         consumer.assign([TopicPartition(topic, partition, begin[partition]) for partition in left])
         deadline = time.monotonic() + PATIENCE_SECONDS
         while left:
-            if (found := consumer.poll(0.2)) is None or found.error():
+            found = consumer.poll(0.2)
+            if found is not None and (error := found.error()) and error.code() == KafkaError._PARTITION_EOF:
+                left.discard(found.partition())
+                continue
+            if found is None or found.error():
                 if time.monotonic() > deadline:
                     raise BrokerUnavailable(f"The broker at {bootstrap_servers} does not give out what {topic} holds.")
                 continue

@@ -39,12 +39,11 @@ def check(settings: Settings) -> None:
 def prepare(settings: Settings) -> str | None:
     """Brings its database to this version and makes the first user. Returns that one's password, only when it was made.
 
-    Done once for each version and database. Raises `StackError` when the database cannot be reached.
+    Done once for each version and database, and again when that is lost. Raises `StackError` when it cannot be reached.
     """
     environment = _environment(settings)
     done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {airflow.database(settings)}"
-    is_gone = not settings.airflow.database and not (airflow.home(settings) / "airflow.db").exists()
-    if not is_gone and done.exists() and done.read_text() == state:
+    if done.exists() and done.read_text() == state and _has_tables(environment, settings):
         return None
     _run(["db", "migrate"], "", environment, settings)
     password = secrets.token_urlsafe(12)
@@ -54,6 +53,14 @@ def prepare(settings: Settings) -> str | None:
     with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
         file.write(state)
     return password if f'User "{ADMIN}" created' in said else None
+
+
+def _has_tables(environment: dict[str, str], settings: Settings) -> bool:
+    """Whether the database is still the one that was prepared: somebody may have made it anew."""
+    if not settings.airflow.database:
+        return (airflow.home(settings) / "airflow.db").exists()
+    command = [*airflow.COMMAND, "db", "check-migrations", "--migration-wait-timeout", "1"]
+    return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
 
 
 def _run(arguments: list[str], answers: str, environment: dict[str, str], settings: Settings) -> str:

@@ -6,7 +6,7 @@ import re
 import smtplib
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.message import EmailMessage
 from http.client import HTTPException
@@ -34,6 +34,8 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
 
     The same is what has this subject and text, but for numbers: readings, run ids and times change while a fault lasts.
 
+    What cannot be delivered is written to the log instead.
+
     Raises `AlertFailed` when it cannot be delivered; the next call tries again.
     """
     now = now or datetime.now(UTC)
@@ -44,7 +46,7 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
         path.parent.mkdir(parents=True, exist_ok=True)
         with _one_at_a_time(path.with_suffix(".lock")):
             lately = {what: at for what, at in _sent(path).items() if now - at < pause}
-            if fault in lately:
+            if fault in lately and not command.always:
                 return False
             _send(command, settings, now)
             write_whole(path, SENT.dump_json({**lately, fault: now}).decode())
@@ -52,6 +54,8 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
         # What http.client says may quote the URL.
         reason = type(error).__name__ if isinstance(error, HTTPException) else error
         where = place(settings.alerts.to)
+        with suppress(OSError):  # the error below has its words, too
+            _log(command, settings, now)
         raise AlertFailed(
             f"The alert {command.subject!r} did not reach {where}: {reason}. {command.text}".rstrip()
         ) from error
@@ -79,12 +83,8 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
 
 def _send(command: Alert, settings: Settings, now: datetime) -> None:
     to = settings.alerts.to
-    told = {"at": now.isoformat(timespec="seconds"), "subject": command.subject, "text": command.text}
     if to == "log":
-        log = settings.home / "logs" / "alerts.log"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a") as file:
-            file.write(json.dumps(told, ensure_ascii=False) + "\n")
+        _log(command, settings, now)
     elif to.startswith("mailto:"):
         message = EmailMessage()
         message["Subject"], message["From"] = " ".join(command.subject.split()), settings.alerts.sender
@@ -95,9 +95,21 @@ def _send(command: Alert, settings: Settings, now: datetime) -> None:
             server.send_message(message)
     else:
         headers = {"Content-Type": "application/json"}
-        request = urllib.request.Request(to, json.dumps(told).encode(), headers, method="POST")
+        request = urllib.request.Request(to, _as_json(command, now).encode(), headers, method="POST")
         with urllib.request.urlopen(request, timeout=TIMEOUT_SECONDS):
             pass
+
+
+def _log(command: Alert, settings: Settings, now: datetime) -> None:
+    log = settings.home / "logs" / "alerts.log"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("a") as file:
+        file.write(_as_json(command, now) + "\n")
+
+
+def _as_json(command: Alert, now: datetime) -> str:
+    told = {"at": now.isoformat(timespec="seconds"), "subject": command.subject, "text": command.text}
+    return json.dumps(told, ensure_ascii=False)
 
 
 def _sent(path: Path) -> dict[str, datetime]:

@@ -24,6 +24,7 @@ from pipelines.io.pid_lock import holder
 from tests.io.test_leash import becomes, is_alive
 
 RUN = SimpleNamespace(dag_id="a_dag", run_id="scheduled__2026-01-01T00:00:00+00:00", task_id="a_task", map_index=-1)
+SCHEDULED = SimpleNamespace(schedule="* * * * *")
 PID_FILE = "run/tasks/a_dag.scheduled__2026-01-01T00:00:00+00:00.a_task.-1.pid"
 
 
@@ -115,7 +116,7 @@ def test_task_that_is_not_asked_for_is_skipped(monkeypatch: pytest.MonkeyPatch) 
 
 def test_task_that_fails_for_good_tells_those_on_call(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ti = SimpleNamespace(**vars(RUN), log_url="http://127.0.0.1:8080/a_task")
-    fleet.alert({"ti": ti, "exception": AirflowException("The cause.")})
+    fleet.alert({"ti": ti, "dag": SCHEDULED, "exception": AirflowException("The cause.")})
 
     (told,) = map(json.loads, (tmp_path / "logs" / "alerts.log").read_text().splitlines())
     assert told["subject"] == "a_dag a_task failed"
@@ -126,7 +127,7 @@ def test_another_fault_of_the_same_task_is_told_and_the_same_one_in_its_next_run
     for day, cause in ((1, "lag_records is 2,000,000."), (2, "lag_records is 3."), (3, "No broker answers.")):
         run = SimpleNamespace(**{**vars(RUN), "run_id": f"scheduled__2026-01-0{day}T00:00:00+00:00"})
         run.log_url = f"http://127.0.0.1:8080/dags/a_dag/runs/{run.run_id}"
-        fleet.alert({"ti": run, "exception": AirflowException(cause)})
+        fleet.alert({"ti": run, "dag": SCHEDULED, "exception": AirflowException(cause)})
 
     told = map(json.loads, (tmp_path / "logs" / "alerts.log").read_text().splitlines())
     assert [alert["text"].partition(" Run ")[0] for alert in told] == [
@@ -135,12 +136,23 @@ def test_another_fault_of_the_same_task_is_told_and_the_same_one_in_its_next_run
     ]
 
 
+def test_run_that_has_no_next_one_is_told_each_time_and_so_is_who_waits_for_a_person(tmp_path: Path) -> None:
+    for number in (1, 2):
+        run = SimpleNamespace(**{**vars(RUN), "run_id": f"control-fix-{number}", "log_url": "http://127.0.0.1:8080"})
+        context = {"ti": run, "dag": SimpleNamespace(schedule=None), "exception": AirflowException("The same.")}
+        fleet.alert(context)
+        fleet.Asked().notify(context)
+
+    told = map(json.loads, (tmp_path / "logs" / "alerts.log").read_text().splitlines())
+    assert [alert["subject"] for alert in told] == ["a_dag a_task failed", "a_dag a_task waits for a person"] * 2
+
+
 def test_replays_name_is_one_that_pts_takes() -> None:
     names = [
         fleet.replay_name(run)
-        for run in ("manual__2026-11-22T10:00:00.123+00:00_aB3", "control-fix", "-" * 9 + "x" * 99)
+        for run in ("manual__2026-11-22T10:00:00.123+00:00_aB3", "control-fix", "1e5", "-" * 9 + "x" * 99)
     ]
-    assert names[:2] == ["manual-2026-11-22t10-00-00-123-00-00-ab3", "control-fix"]
+    assert names[:3] == ["manual-2026-11-22t10-00-00-123-00-00-ab3", "control-fix", "run-1e5"]
     assert all(ReplayBuild(replay_id=name) for name in names)
 
 

@@ -116,6 +116,11 @@ DEFECTS = (
     ),
     Defect(
         "gold.remaining_stops",
+        "reports_are_of_the_last_route",
+        change("gold.remaining_stops", {"route_kafka_offset": 0}, tracking_number=42),
+    ),
+    Defect(
+        "gold.remaining_stops",
         "negative_stops_share",
         change("gold.remaining_stops", {"number_of_remaining_stops": -1}, tracking_number=42),
     ),
@@ -123,6 +128,14 @@ DEFECTS = (
         "gold.stop_activity",
         "windows_count_every_scan",
         change("gold.stop_activity", {"delivered_count": 0}, window_start=at("10:45")),
+    ),
+    Defect(
+        "gold.stop_activity",
+        "windows_count_every_scan",
+        all_of(
+            change("gold.stop_activity", {"city": "Nowhere"}, window_start=at("10:15")),
+            change("gold.busiest_stops", {"city": "Nowhere"}, window_start=at("10:15")),
+        ),
     ),
     Defect(
         "gold.busiest_stops",

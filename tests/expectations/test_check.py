@@ -91,9 +91,9 @@ def test_planted_defect_is_found_by_its_expectation_and_no_other(
 
 
 def test_every_expectation_has_a_defect_that_it_finds() -> None:
-    assert sorted((defect.table, defect.expectation) for defect in DEFECTS) == sorted(
+    assert {(defect.table, defect.expectation) for defect in DEFECTS} == {
         (suite.table.name, truth.name) for suite in SUITES for truth in suite.truths
-    )
+    }
 
 
 def test_every_table_but_the_archives_has_a_suite() -> None:

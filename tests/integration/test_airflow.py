@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.error
 from collections.abc import Iterator
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from pipelines.io.pid_lock import holder
 from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
+from pipelines.jobs.replay import build
 from pipelines.settings import Airflow, Settings, Spark
 from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in
@@ -37,6 +39,7 @@ from tests.ports import unused_ports
 FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 BEFORE_THE_ANSWER = {"plan", "build", "compare", "approve"}
+WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput")
 DAG_IDS = {"backfill_windows", "check_quality", "compact", "replay", "replay_requests", "verify_log", "watch_stream"}
 ORDER = ("--max-active-runs", "1", "--run-backwards")
 
@@ -63,11 +66,20 @@ def api(settings: Settings) -> Api:
     return Api.of(settings, password_in(said))
 
 
-def ask(settings: Settings, name: str) -> None:
-    """Sends a message that asks for a replay."""
-    producer = Producer({"bootstrap.servers": settings.bootstrap_servers})
-    producer.produce(PTS_CONTROL.name, json.dumps({"requestId": name, "dryRun": False}))
-    assert producer.flush(30) == 0
+def ask(settings: Settings, name: str, *expect: str) -> None:
+    """Sends a message that asks for a replay, in a transaction: the topic then ends with what is no message."""
+    producer = Producer({"bootstrap.servers": settings.bootstrap_servers, "transactional.id": "a release"})
+    producer.init_transactions(30)
+    producer.begin_transaction()
+    producer.produce(PTS_CONTROL.name, json.dumps({"requestId": name, "dryRun": False, "expect": expect}))
+    producer.commit_transaction(30)
+
+
+def build_wrongly(settings: Settings, replay_id: str, spark: SparkSession) -> None:
+    """A replay in which every window counts one too many."""
+    with pytest.MonkeyPatch.context() as patch, planted_bug():
+        patch.setattr(build, "spark_job", lambda *_: nullcontext(spark))
+        build.run(commands.ReplayBuild(replay_id=replay_id), settings)
 
 
 def kill_scheduler_in_mid_task(settings: Settings, task: str) -> None:
@@ -208,3 +220,28 @@ def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: A
     assert run["state"] == "success"
     assert {state for name, state in api.states(run).items() if name not in BEFORE_THE_ANSWER} == {"skipped"}
     assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
+
+
+def test_replay_that_is_wrong_and_was_approved_all_the_same_is_rolled_back(
+    settings: Settings, api: Api, spark: SparkSession
+) -> None:
+    build_wrongly(settings, "control-bad", spark)
+    ask(settings, "bad", *WINDOWS)
+    assert api.run("replay_requests")["state"] == "success"
+    (run,) = api.runs("replay", like="control-bad")
+    assert "declared" in api.asked(run)["body"]
+    api.answer(run, "Approve")
+    (run,) = api.finished("replay", like="control-bad")
+
+    states = api.states(run)
+    assert {name: states[name] for name in ("promote", "verify", "check", "record", "roll_back")} == {
+        "promote": "success",
+        "verify": "failed",
+        "check": "upstream_failed",
+        "record": "upstream_failed",
+        "roll_back": "success",
+    }
+    assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
+    alerts = [json.loads(line) for line in (settings.home / "logs" / "alerts.log").read_text().splitlines()]
+    told = [alert["subject"] for alert in alerts if "control-bad" in alert["text"]]
+    assert told == ["replay approve waits for a person", "replay verify failed"]

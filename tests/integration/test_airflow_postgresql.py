@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg2
 import pytest
 
 from pipelines.errors import StackError
@@ -63,6 +64,9 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
         assert job.prepare(settings) is None, "its first user is made once"
     finally:
         stack.stop(settings, lambda _: None)
+    with psycopg2.connect(database.replace("+psycopg2", "")) as connection, connection.cursor() as cursor:
+        cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
+    assert job.prepare(settings), "a database that was made anew gets its tables and its first user"
 
 
 def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:

@@ -143,11 +143,13 @@ def test_e_mail_has_the_subject_and_the_text(tmp_path: Path) -> None:
     assert "The job is silent.\r\n" in got
 
 
-def test_alert_that_reaches_nobody_is_an_error_and_is_tried_again(tmp_path: Path) -> None:
+def test_alert_that_reaches_nobody_is_an_error_and_in_the_log_and_is_tried_again(tmp_path: Path) -> None:
     nobody = settings(tmp_path, f"http://127.0.0.1:{unused_ports()[0]}/hook")
     for _ in range(2):
         with pytest.raises(AlertFailed, match=r"watch_stream failed.*did not reach.*The job is silent"):
             run(DOWN, nobody, NOON)
+    logged = map(json.loads, (tmp_path / "logs" / "alerts.log").read_text().splitlines())
+    assert [line["text"] for line in logged] == [DOWN.text, DOWN.text]
 
 
 def test_answer_that_is_no_http_is_an_error_without_the_webhooks_secret(tmp_path: Path) -> None:

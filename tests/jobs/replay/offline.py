@@ -16,7 +16,7 @@ from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.jobs import backfill
 from pipelines.jobs.batch import Batch, Following
-from pipelines.jobs.replay import build, compare, plan, promote, redrive, rollback
+from pipelines.jobs.replay import build, compare, places, plan, promote, redrive, rollback
 from pipelines.settings import Replay, Settings
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
@@ -149,7 +149,7 @@ def connected(made: Offline, monkeypatch: pytest.MonkeyPatch) -> Offline:
 
     for module in (backfill, build, compare, promote, redrive, rollback):
         monkeypatch.setattr(module, "spark_job", shared_session)
-    for module in (build, promote):
+    for module in (build, places):
         monkeypatch.setattr(module, "KafkaLog", lambda session, _servers: made.log(session))
     for module in (build, plan):
         monkeypatch.setattr(module, "begin_offsets", lambda _servers, _topics: made.offsets("begin"))

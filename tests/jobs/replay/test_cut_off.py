@@ -9,7 +9,7 @@ from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.replays import Replays
 from pipelines.jobs import verify
 from pipelines.jobs.position import check_promotions
-from pipelines.jobs.replay import build, compare, promote
+from pipelines.jobs.replay import build, compare, places, promote
 from pipelines.tables import TABLES
 from tests.comparison import expected_rows
 from tests.jobs.replay.offline import PACK, Offline
@@ -33,7 +33,7 @@ def test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_w
 ) -> None:
     lake = replayed_lake
     before = last_row(lake)
-    monkeypatch.setattr(promote, "AT_ONCE", 1)
+    monkeypatch.setattr(places, "AT_ONCE", 1)
     saboteur = Saboteur(monkeypatch, *CHANGES_OF_PLACE)
     refused = 0
     for _ in saboteur.crashes(lambda: promote.run(ReplayPromote(replay_id="fix"), lake.settings), crash_every):

@@ -8,12 +8,13 @@ import pytest
 
 from pipelines.commands import ReplayBuild, ReplayVerify
 from pipelines.io.fingerprint import fingerprint
-from pipelines.io.replays import Comparison, Replay, Replays
+from pipelines.io.replays import Comparison, Promotion, Replay, Replays
 from pipelines.jobs.replay import verify
 from pipelines.settings import Settings
 from tests.io.test_replays import replay
 
 NEWEST = 9
+NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 class Chosen(Exception):
@@ -66,3 +67,22 @@ def test_one_that_differs_one_of_other_code_and_a_persons_own_are_left_alone(
     others = begun(3, comparison=verdict(rows=1)), begun(4, code="other"), begun(5, replay_id="fix-5")
 
     assert chosen(tmp_path, monkeypatch, *others) == ("verify-9", NEWEST)
+
+
+def test_of_those_that_differ_the_newest_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replays, differing = Replays(str(tmp_path)), {"comparison": verdict(rows=1)}
+    promoted = Promotion(
+        begun_at=NOON, batch_id=7, way_back_to=6, before={}, shadow_versions={}, positions={}, done_at=NOON
+    )
+    for each in (
+        *(begun(3, **differing), begun(4, code="other", **differing), begun(5, replay_id="fix-5", **differing)),
+        *(begun(6, **differing, promotions=(promoted,)), begun(NEWEST, **differing)),
+    ):
+        replays.save(each)
+    monkeypatch.setattr(verify, "snapshot", lambda _, at: SimpleNamespace(batch_id=at))
+    monkeypatch.setattr(verify.build, "run", lambda *_: None)
+    monkeypatch.setattr(verify.compare, "run", lambda *_: SimpleNamespace(differing=1))
+
+    verify.run(ReplayVerify(fence=NEWEST), Settings(lake=str(tmp_path)))
+
+    assert {each.replay_id for each in replays.all()} == {"verify-4", "fix-5", "verify-6", "verify-9"}
