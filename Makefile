@@ -45,9 +45,10 @@ bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make 
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 
-docs: $(READY) ## Write docs/tables.md and docs/expectations.md anew from the records
+docs: $(READY) ## Write docs/tables.md, docs/expectations.md and docs/mutations.md anew from the code
 	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
 	$(VENV)/bin/python -m expectations.docs > docs/expectations.md
+	$(VENV)/bin/python -m tests.mutations --docs > docs/mutations.md
 
 screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
 	$(VENV)/bin/python infra/screenshots.py

@@ -68,7 +68,7 @@ class StackError(PtsError):
 
 
 class Interrupted(PtsError):
-    """A drain was asked to stop before it reached its end."""
+    """A drain, or the building of a replay, was asked to stop before its end."""
 
     exit_code = 12
 

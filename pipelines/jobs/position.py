@@ -104,8 +104,8 @@ def check_partitions(topic: str, before: Iterable[int], now: Iterable[int]) -> N
     if set(before) != set(now):
         raise TopicMismatch(
             f"Topic {topic} has partitions {sorted(now)}, but the lake was built from {sorted(before)}: records of one "
-            "package would be in two. Create the topic anew with the old number, or build a new lake from the "
-            "beginning of the log."
+            "package would be in two. Create a topic with the old number, copy the records partition by partition, and "
+            "build a new lake from it."
         )
 
 

@@ -15,7 +15,10 @@ Generated from the records in `pipelines/tables` by `python -m pipelines.tables.
 the two. Change the record, not this page.
 
 Each table is a Delta table at `$PTS_LAKE/<schema>/<table>`. Times are UTC, to the microsecond. "Required" is NOT NULL.
-A row that breaks a constraint stops the job: bad input is in the quarantine before a constraint could see it."""
+A row that breaks a constraint stops the job: bad input is in the quarantine before a constraint could see it.
+
+Where history is corrected (a promotion, its rollback, a re-drive) or a checkpoint was lost, the files of a table are
+replaced in one commit, also of those to which rows are only ever added."""
 
 
 DOCUMENTED = (*TABLES, *NOT_IN_THE_LEDGER)
@@ -49,7 +52,7 @@ def _section(table: Table) -> Iterator[str]:
     if table.expiry:
         kept = f"{table.expiry.after.days} days before the newest accepted scan"
         yield f"- `pts expire` lets go of {table.expiry.rows} whose `{table.expiry.column}` is more than {kept}."
-    kind = "only ever added" if table.is_append_only else "added, and replaced by key"
+    kind = "only ever added, but where history is corrected" if table.is_append_only else "added, and replaced by key"
     yield f"- Rows are {kind}. Owner: {table.owner}."
     yield f"- Record: `pipelines/tables/{table.name.replace('.', '_')}.py`."
     yield ""

@@ -5,8 +5,8 @@ from pipelines.tables.record import Column, Table
 OPS_BATCHES = Table(
     name="ops.batches",
     doc="What every micro-batch read and wrote. Tables agree with each other at a batch that is the position of all of "
-    "them. Maintenance that changes rows (`pts rebuild`, `pts expire`, `pts replay promote`) is a batch that reads "
-    "nothing.",
+    "them. Maintenance that changes rows (`pts rebuild`, `pts expire`, `pts backfill`, a promotion, its rollback, a "
+    "re-drive) is a batch that reads nothing, and so is a new checkpoint.",
     grain="one row per micro-batch",
     key=("batch_id",),
     statistics=("batch_id", "committed_at"),
