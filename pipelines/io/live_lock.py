@@ -153,6 +153,21 @@ def files_held(lake_root: str, patience_seconds: float = PATIENCE_SECONDS) -> It
         yield
 
 
+@contextmanager
+def correcting(lake_root: str) -> Iterator[None]:
+    """Keeps others from correcting rows of the live tables meanwhile. A re-drive and a rollback make tables of those
+    that are live when they begin, which later take the place of what is live then. The live job is not concerned: what
+    it adds comes to both.
+
+    Raises `AnotherWriter` when another command corrects rows.
+    """
+    if "://" in lake_root:
+        yield
+        return
+    with locked(Path(lake_root) / "_correction.lock", f"already corrects rows of the lake {lake_root}. Wait for it."):
+        yield
+
+
 def _files_taken(lake_root: str) -> TextIOWrapper:
     file = locked(Path(lake_root) / "_files.lock", f"takes files out of the tables of {lake_root}. Wait for it.")
     try:

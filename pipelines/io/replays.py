@@ -4,7 +4,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -94,6 +94,7 @@ class Replay(Record):
         steps: What it replays, in order: up to the fence, and when it is promoted on to where the live job is.
         max_records: Most records in a batch.
         code: Fingerprint of the code that builds it (`pipelines.io.fingerprint.py`).
+        formats: How the values of each topic were read.
         base: Versions of the live tables from which it starts, if not from nothing: a rollback.
         built: The batch of its own ledger at which its tables stand at the fence; None before they do.
         comparison: The newest; None before the first.
@@ -107,6 +108,7 @@ class Replay(Record):
     steps: tuple[Step, ...]
     max_records: int
     code: str
+    formats: Mapping[str, str] = {}
     base: Mapping[str, int] = {}
     built: int | None = None
     comparison: Comparison | None = None
@@ -169,8 +171,15 @@ class Replays:
 
     def all(self) -> list[Replay]:
         """Oldest first."""
-        found = [self.load(path.parent.name) for path in self._root.glob("*/replay.json")]
+        found = []
+        for path in self._root.glob("*/replay.json"):
+            with suppress(NotFound):  # it is being dropped
+                found.append(self.load(path.parent.name))
         return sorted(found, key=lambda replay: replay.created_at)
+
+    def cut_off(self) -> list[str]:
+        """Those whose promotion was begun and is not done, also if another code wrote that down."""
+        return sorted(path.parent.name for path in self._root.glob("*/replay.json") if _was_cut_off(path))
 
     def load(self, replay_id: str) -> Replay:
         """Raises `NotFound` when there is none of that name, `LakeMismatch` when its record says nothing."""

@@ -78,9 +78,16 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
 def is_settled(lake_root: str) -> bool:
     """Whether a batch since the newest promotion is complete: before one is, the newest complete batch is of the tables
     that were replaced. Raises `NotFound` when there is no complete batch at all."""
-    reader = LakeReader(lake_root)
-    newest = _first(reader, f"SELECT max(promoted_at) AS promoted_at FROM {PROMOTIONS}")["promoted_at"]
-    return newest is None or _newest_complete(reader) >= newest
+    newest = newest_promotion(lake_root)
+    return newest is None or _newest_complete(LakeReader(lake_root)) >= newest
+
+
+def newest_promotion(lake_root: str) -> int | None:
+    """The batch by which tables last took the place of the live ones."""
+    found: int | None = _first(LakeReader(lake_root), f"SELECT max(promoted_at) AS batch_id FROM {PROMOTIONS}")[
+        "batch_id"
+    ]
+    return found
 
 
 def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:

@@ -15,7 +15,7 @@ from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependents
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.live_lock import borrowed
+from pipelines.io.live_lock import borrowed, correcting
 from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.jobs import maintenance
 from pipelines.jobs.batch import maintenance_batch
@@ -95,7 +95,7 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
             found = [table.found for table in tables]
         if command.dry_run or all(table.is_right for table in found):
             return found
-        with borrowed(settings.lake_root):
+        with correcting(settings.lake_root), borrowed(settings.lake_root):
             job = maintenance.checked_job(spark, settings)
             job.catch_up()
             assert job.last is not None

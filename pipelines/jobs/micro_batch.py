@@ -127,7 +127,8 @@ class MicroBatch:
         flows = flows_into(table)
         if not all(map(self._moves, flows)):
             return before
-        written = [self._commits[flow.name].version for flow in flows if flow.name in self._commits]
+        writers = [flow.name for flow in flows] + [_of_archive(flow) for flow in FLOWS if flow.archive == table]
+        written = [self._commits[name].version for name in writers if name in self._commits]
         return TableState(
             version=max(written, default=before.version),
             position=self._reach(flows[0]).batch_id if flows else self._batch.batch_id,
@@ -171,7 +172,12 @@ class MicroBatch:
                 # Which of them this batch changed is not known any more.
                 self._log.send(flow.publishes.by(rows), flow.publishes.topic.name, self._input_size(flow))
             # Under an identity of its own: a batch that was cut off may have written the old table already.
-            return self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
+            made = self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
+            if flow.archive and self._lake.version(flow.archive):  # what it let go is in the table again
+                nothing, name = self._lake.scan(flow.archive).where(F.lit(False)), _of_archive(flow)
+                emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0)
+                self._commits[name] = self._lake.replace(nothing, flow.archive, emptied)
+            return made
         in_turn = flow.turn is not None
         transaction = self._batch.turn_transaction(flow.name) if in_turn else self._batch.transaction(flow.name)
         expected = self._input_size(flow)
@@ -227,9 +233,8 @@ class MicroBatch:
         if table != flow.into:
             return self._lake.scan(table)
         if table.name in self._batch.rebuilds:
-            rows = self._lake.scan(table).where(F.lit(False))
-        else:
-            rows = self._touched(flow, table)
+            return self._lake.scan(table).where(F.lit(False))
+        rows = self._touched(flow, table)
         if archive and self._lake.version(archive):
             return rows.unionByName(self._touched(flow, archive).join(rows, list(table.key), "left_anti"))
         return rows
@@ -278,6 +283,11 @@ class MicroBatch:
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
         return judged(records, topic, self._wire_formats[topic.name])
+
+
+def _of_archive(flow: Flow) -> str:
+    """Names the commit to the archive of the flow's table."""
+    return f"{flow.name}.archive"
 
 
 def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:

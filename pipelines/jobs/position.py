@@ -78,12 +78,11 @@ def check_promotions(lake_root: str) -> None:
     """Raises `LakeMismatch` when a replay's promotion was cut off: some tables are its, and some are not."""
     if "://" in lake_root:
         return
-    for replay in Replays(lake_root).all():
-        if replay.under_way:
-            raise LakeMismatch(
-                f"The promotion of the replay {replay.replay_id} was cut off between tables. "
-                f"`pts replay promote {replay.replay_id}` finishes it."
-            )
+    for replay_id in Replays(lake_root).cut_off():
+        raise LakeMismatch(
+            f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
+            "finishes it."
+        )
 
 
 def check_archived(reached: Mapping[str, Offsets], begin: Offsets) -> None:

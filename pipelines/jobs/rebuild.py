@@ -14,7 +14,7 @@ from pipelines.settings import Settings
 def run(command: Rebuild, settings: Settings) -> None:
     """Replaces each table's rows in one commit, and those of tables that are made from it. A live job waits meanwhile.
 
-    What `pts expire` has let go is in them again.
+    What `pts expire` has let go is in them again, and in no archive any more.
 
     If the live job was cut off within a batch, that batch is completed first, and with it all that the log holds.
 

@@ -5,18 +5,19 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.io.live_lock import borrowed
+from pipelines.io.live_lock import borrowed, correcting
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 
 
 @contextmanager
 def sole_writer(settings: Settings, name: str) -> Iterator[SparkSession]:
-    """A Spark session, and the lake held against other writers.
+    """A Spark session, and the lake held against other writers and those who correct rows.
 
     Raises:
-        AnotherWriter: Another command holds the lake, or the live job does not lend it within two minutes.
+        AnotherWriter: Another command holds the lake or corrects rows, or the live job does not lend it within two
+            minutes.
         PtsError: What an engine's failure with a known cause means.
     """
-    with spark_job(settings, name) as spark, borrowed(settings.lake_root):
+    with correcting(settings.lake_root), spark_job(settings, name) as spark, borrowed(settings.lake_root):
         yield spark

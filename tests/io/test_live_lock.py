@@ -13,7 +13,7 @@ import pytest
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
 from pipelines.io import live_lock as module
-from pipelines.io.live_lock import LiveLock, Request, borrowed, files_held, live_lock
+from pipelines.io.live_lock import LiveLock, Request, borrowed, correcting, files_held, live_lock
 from pipelines.io.replays import Replays
 
 
@@ -169,6 +169,18 @@ def test_second_command_that_wants_the_lake_is_refused_at_once(tmp_path: Path) -
         pytest.raises(AnotherWriter, match=f"Process {os.getpid()} already waits for the lake"),
         borrowed(str(tmp_path)),
     ):
+        pass
+
+
+def test_second_command_that_corrects_rows_is_refused_and_the_live_job_is_not(tmp_path: Path) -> None:
+    with (
+        correcting(str(tmp_path)),
+        live_lock(str(tmp_path)),
+        pytest.raises(AnotherWriter, match=f"Process {os.getpid()} already corrects rows"),
+        correcting(str(tmp_path)),
+    ):
+        pass
+    with correcting(tmp_path.as_uri()), correcting(tmp_path.as_uri()):
         pass
 
 

@@ -106,9 +106,11 @@ def test_replay_whose_promotion_was_cut_off_cannot_be_dropped_even_if_its_record
     with pytest.raises(LakeMismatch, match="pts replay promote one"):
         replays.drop("one")
     record.write_text(record.read_text().replace('"way_back_to"', '"of_other_code"'))
+    assert replays.cut_off() == ["one"]
     with pytest.raises(LakeMismatch, match="pts replay promote one"):
         replays.drop("one")
     replays.save(made.model_copy(update={"promotions": (under_way.model_copy(update={"done_at": moment}),)}))
+    assert replays.cut_off() == []
     replays.drop("one")
 
 

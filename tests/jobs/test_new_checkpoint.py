@@ -392,6 +392,7 @@ def test_every_table_has_its_place_in_the_row_that_names_the_new_checkpoint(fed:
     fed.begin_anew()
     row = fed.last()
     assert (row.batch_id, row.checkpoint_id, row.checkpoint_batch_id) == (2, fed.checkpoint.query_id(), -1)
+    assert maintenance_batch(row, "backfill").transaction("any").version == 0, "Delta knows none below"
     assert row.end_offsets == before.end_offsets
     assert row.tables.keys() == {table.name for table in TABLES if table != OPS_BATCHES}
     for name, state in row.tables.items():

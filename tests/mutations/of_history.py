@@ -23,8 +23,11 @@ CUT_OFF = (
     f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
 )
 
+ANEW = f"{TESTS}/test_expired.py::test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not[rebuilt]"
+
 EXACT = "A comparison is exact, row for row"
 HEARD = "Who follows package-reports hears what a promotion changes"
+LET_GO = "What was let go is in the archive alone, whatever is made anew"
 OWN_IDS = "No two writes share a transaction: Delta silently leaves out the second"
 ONE_COMMIT = "A promotion is one commit per table, whatever of the two tables is the same"
 NOT_PROMOTED = (
@@ -62,6 +65,15 @@ MUTATIONS = (
     Mutation(
         OWN_IDS, "the rows with which a rollback begins have the transactions of its first batch",
         f"{REPLAY}/base.py", 'f"base-{replay.replay_id}/{name}"', 'f"{replay.replay_id}/{name}"', TOLD_AFTER,
+    ),
+    Mutation(
+        LET_GO, "a report that is made anew stays in the archive, too",
+        "pipelines/jobs/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
+    ),
+    Mutation(
+        LET_GO, "a package that was let go comes back with a re-driven record",
+        f"{REPLAY}/redrive.py", "if limit and expiry:", "if None:",
+        f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive",
     ),
     Mutation(
         ONE_COMMIT, "a file that both tables have is removed and added in one commit",

@@ -8,8 +8,10 @@ from pipelines.io.fingerprint import fingerprint
 from pipelines.io.kafka_log import ranges_between
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.io.reader import LakeReader
 from pipelines.io.replays import Replay
 from pipelines.io.table_log import Transaction
+from pipelines.jobs.lake_job import wire_formats
 from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES, TABLES
 
@@ -31,6 +33,7 @@ def replay_from(row: LedgerRow, versions: Mapping[str, int], replay_id: str, set
         steps=(),
         max_records=settings.replay.max_records_per_batch,
         code=fingerprint(),
+        formats=wire_formats(settings),
         base=versions,
     )
 
@@ -39,7 +42,12 @@ def link(lake: Lake, live: Lake, replay: Replay) -> None:
     """Makes the lake of other names for the files of the live tables at `replay.base`. No row is copied.
 
     Until `begin` is called, rows of its append-only tables may be changed.
+
+    Raises `NotFound` when the versions, or files of them, are gone: before it makes anything.
     """
+    reader = LakeReader(live.root, replay.base)
+    for name in replay.base:
+        reader.check_files(name)
     lake.ensure(OPS_BATCHES)
     for table in TABLES:
         if table != OPS_BATCHES:

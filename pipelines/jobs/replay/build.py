@@ -3,13 +3,13 @@
 import os
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild
-from pipelines.errors import Interrupted, InvalidInput, LakeMismatch
+from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
 from pipelines.io.fingerprint import fingerprint
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from pipelines.io.kafka_log import KafkaLog, OffsetRange, ranges_between
@@ -23,7 +23,7 @@ from pipelines.io.stitched_log import StitchedLog
 from pipelines.jobs.batch import Batch
 from pipelines.jobs.expire import let_go
 from pipelines.jobs.interrupts import signals_ask_to_stop
-from pipelines.jobs.lake_job import LakeJob
+from pipelines.jobs.lake_job import LakeJob, wire_formats
 from pipelines.jobs.replay.plan import plan_until
 from pipelines.jobs.replay.progress import BuildProgress
 from pipelines.jobs.spark_job import spark_job
@@ -82,16 +82,27 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
         steps=plan.steps,
         max_records=settings.replay.max_records_per_batch,
         code=code,
+        formats=wire_formats(settings),
     )
     replays.save(replay)
     return replay
 
 
 class ReplayJob(LakeJob):
-    """The lake of a replay, and where it is on its way."""
+    """The lake of a replay, and where it is on its way.
+
+    Raises `NotCompared` where other code, or settings that read the log in another way, would go on with it.
+    """
 
     def __init__(self, spark: SparkSession, settings: Settings, replay: Replay, root: str) -> None:
         super().__init__(spark, settings, root)
+        if replay.code != fingerprint():
+            raise NotCompared(f"The replay {replay.replay_id} was begun by other code: build another.")
+        if replay.formats and replay.formats != self._wire_formats:
+            raise NotCompared(
+                f"The replay {replay.replay_id} has read the log as {_told(replay.formats)}; here it would go on as "
+                f"{_told(self._wire_formats)}. Give all commands and the live job the same PTS_KAFKA__ settings."
+            )
         self._replay = replay
         self._batches = list(replay.batches())
         self._kafka_begin = begin_offsets(settings.bootstrap_servers, replay.begin)
@@ -138,6 +149,8 @@ class ReplayJob(LakeJob):
             while (number := self._cut_off()) is not None and not stop.is_set():
                 self._let_go_after(self._batches[number][0])
                 self._wait_for_live(stop)
+                if stop.is_set():
+                    break
                 began = time.monotonic()
                 row = self._run(self._planned(number, is_last_part=is_last_part), self._spark)
                 progress.batch_done(row, _size(row.ranges), time.monotonic() - began)
@@ -184,3 +197,7 @@ class ReplayJob(LakeJob):
 
 def _size(ranges: Iterable[OffsetRange]) -> int:
     return sum(part.size for part in ranges)
+
+
+def _told(formats: Mapping[str, str]) -> str:
+    return ", ".join(f"{topic}: {name}" for topic, name in sorted(formats.items()))

@@ -45,19 +45,19 @@ OFFSETS = f"""
 """
 EXPIRED = f"""
     WITH state AS (
-        SELECT batch_id, replay_id, unnest(tables, recursive := true) FROM {OPS_BATCHES.name} WHERE batch_id <= $1
+        SELECT batch_id, unnest(tables, recursive := true) FROM {OPS_BATCHES.name} WHERE batch_id <= $1
     ),
     changed AS (
-        SELECT batch_id, replay_id, table_name, expired_before FROM state
+        SELECT batch_id, table_name, expired_before FROM state
         QUALIFY expired_before IS DISTINCT FROM lag(expired_before) OVER (PARTITION BY table_name ORDER BY batch_id)
     )
-    FROM changed WHERE expired_before IS NOT NULL AND replay_id IS NULL AND batch_id > (
+    FROM changed WHERE expired_before IS NOT NULL AND batch_id > (
         SELECT coalesce(max(batch_id), -1) FROM changed AS reset
         WHERE reset.table_name = changed.table_name
             AND (reset.expired_before IS NULL OR reset.expired_before < changed.expired_before)
     ) ORDER BY batch_id
 """
-"""What the live lake let go, and did neither make anew since nor get back by a promotion."""
+"""What the live lake let go, and did neither make anew since nor get back by a promotion that stands."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,8 @@ def _rows_and_bytes(reader: LakeReader) -> tuple[dict[str, int], dict[str, int]]
 def _check_bronze(reader: LakeReader, sources: list[Source], records: Mapping[str, int], end: Offsets) -> None:
     for topic in sorted({source.topic for source in sources if source.source == "bronze"}):
         known = [f"(kafka_partition = {number} AND kafka_offset < {offset})" for number, offset in end[topic].items()]
-        query = f"SELECT count(*) AS row_count FROM {BRONZE[topic]} WHERE {' OR '.join(known)}"
+        count = "count(DISTINCT (kafka_partition, kafka_offset)) AS row_count"
+        query = f"SELECT {count} FROM {BRONZE[topic]} WHERE {' OR '.join(known)}"
         found = reader.query(query).to_pylist()[0]["row_count"]
         if found != records[topic]:
             raise LogTruncated(

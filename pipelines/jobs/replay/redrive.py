@@ -16,6 +16,7 @@ from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger
+from pipelines.io.live_lock import correcting
 from pipelines.io.replays import Replay, Replays
 from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.jobs.backfill import REACH, chosen, made_anew, within
@@ -28,13 +29,16 @@ from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.tables import (
     GOLD_REMAINING_STOPS,
+    OPS_EXPIRED_REPORTS,
     OPS_REDRIVEN_RECORDS,
     SILVER_QUARANTINE,
     SILVER_SHIP_EVENTS,
     SILVER_SHIP_ROUTES,
+    TABLES,
     Table,
 )
 from pipelines.tables.record import RECORD_KEY
+from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
 from pipelines.transforms.rejected import rejected_events, rejected_routes
 from pipelines.transforms.remaining_stops import remaining_stops
@@ -76,15 +80,17 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         NotFound: The lake has no complete batch yet.
         NotCompared: The live job runs other code, which would reject the next such record again.
         LakeMismatch: Another promotion was cut off.
-        AnotherWriter: Another command works on a replay, or the live job does not lend the lake.
+        AnotherWriter: Another command works on a replay or corrects rows, or the live job does not lend the lake.
     """
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time(), spark_job(settings, "redrive") as spark, ExitStack() as held:
         check_promotions(settings.lake_root)
         check_live_code(settings)
         if not command.dry_run:
+            held.enter_context(correcting(settings.lake_root))
             settle(spark, settings)  # or the newest complete batch, with which it begins, is of what was replaced
         at, live = snapshot(settings.lake_root), Lake(spark, settings.lake_root)
+        at.insist_on(TABLES)
         redrive = Redrive(spark, live, at, command.reasons, settings)
         held.callback(redrive.let_go)
         found = redrive.found()
@@ -193,7 +199,13 @@ class Redrive:
         packages = F.broadcast(of_scans.unionByName(routes.select("tracking_number")).distinct())
         told_scans, told_routes = (lake.read(table).join(packages, "tracking_number", "left_semi") for table in SILVER)
         reports = remaining_stops(told_scans, told_routes, lake.read(GOLD_REMAINING_STOPS).where(F.lit(False)))
-        lake.merge(reports, GOLD_REMAINING_STOPS, base.base_transaction(replay, GOLD_REMAINING_STOPS.name + "/in"))
+        limit, expiry = self._at.expired_before[GOLD_REMAINING_STOPS.name], GOLD_REMAINING_STOPS.expiry
+        if limit and expiry:  # a package is in one of the two tables, and may change from one to the other
+            for table in (GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS):
+                lake.take_out(packages, table, base.base_transaction(replay, f"{table.name}/out"))
+            gone, reports = reports.where(is_expired(expiry, limit)), reports.where(~is_expired(expiry, limit))
+            lake.merge(gone, OPS_EXPIRED_REPORTS, base.base_transaction(replay, f"{OPS_EXPIRED_REPORTS.name}/in"))
+        lake.merge(reports, GOLD_REMAINING_STOPS, base.base_transaction(replay, f"{GOLD_REMAINING_STOPS.name}/in"))
 
     def _count_anew(self, lake: Lake, replay: Replay, scans: DataFrame) -> None:
         """All windows and alerts to which one of the scans belongs."""

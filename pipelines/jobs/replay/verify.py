@@ -3,9 +3,10 @@
 from dataclasses import replace
 
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayDrop, ReplayVerify
+from pipelines.errors import NotFound
 from pipelines.io.fingerprint import fingerprint
 from pipelines.io.replays import Replay, Replays
-from pipelines.io.snapshots import snapshot
+from pipelines.io.snapshots import newest_promotion, snapshot
 from pipelines.jobs.replay import build, compare, shadows
 from pipelines.jobs.replay.compare import Compared
 from pipelines.settings import Settings
@@ -15,10 +16,12 @@ def run(command: ReplayVerify, settings: Settings) -> Compared:
     """Replays the log up to the fence and compares; the replay is dropped when nothing differs, and kept otherwise, in
     place of those that differed before: each night's would be one more copy of the lake.
 
-    Without a fence, one that was cut off is finished, if this code began it.
+    Without a fence, one that was cut off is finished, if this code began it. One whose live tables are gone, or were
+    replaced by a promotion since, is dropped.
 
     Raises what `pts replay build` and `pts replay compare` raise.
     """
+    _drop_outdated(settings)
     cut_off = None if command.fence is not None else _cut_off(settings)
     fence = snapshot(settings.lake_root, command.fence).batch_id if cut_off is None else cut_off
     replay_id = _replay_id(fence)
@@ -26,11 +29,27 @@ def run(command: ReplayVerify, settings: Settings) -> Compared:
     found = compare.run(ReplayCompare(replay_id=replay_id), settings)
     if found.differing:
         for other in _of_this_code(settings):
-            if other.replay_id != replay_id and other.comparison and other.comparison.differing:
+            if other.replay_id != replay_id and _differs(other):
                 shadows.drop(ReplayDrop(replay_id=other.replay_id), settings)
         return found
     shadows.drop(ReplayDrop(replay_id=replay_id), settings)
     return replace(found, page=None)
+
+
+def _drop_outdated(settings: Settings) -> None:
+    promoted_at = newest_promotion(settings.lake_root)
+    for replay in _of_this_code(settings):
+        is_of_replaced = promoted_at is not None and replay.fence < promoted_at
+        if not _differs(replay) and (is_of_replaced or not _is_readable(replay.fence, settings)):
+            shadows.drop(ReplayDrop(replay_id=replay.replay_id), settings)
+
+
+def _is_readable(batch_id: int, settings: Settings) -> bool:
+    try:
+        snapshot(settings.lake_root, batch_id)
+    except NotFound:
+        return False
+    return True
 
 
 def _replay_id(fence: int) -> str:
@@ -39,12 +58,11 @@ def _replay_id(fence: int) -> str:
 
 def _cut_off(settings: Settings) -> int | None:
     """The fence of the newest that has no verdict yet, or whose good one came just before the end."""
-    fences = [
-        replay.fence
-        for replay in _of_this_code(settings)
-        if replay.comparison is None or not replay.comparison.differing
-    ]
-    return max(fences, default=None)
+    return max((replay.fence for replay in _of_this_code(settings) if not _differs(replay)), default=None)
+
+
+def _differs(replay: Replay) -> bool:
+    return bool(replay.comparison and replay.comparison.differing)
 
 
 def _of_this_code(settings: Settings) -> list[Replay]:

@@ -28,10 +28,10 @@ def test_what_was_made_anew_since_is_not_let_go(tmp_path: Path) -> None:
 
 
 def test_what_a_promotion_brought_back_is_not_let_go(tmp_path: Path) -> None:
-    """It was built up to a batch before rows were let go, and lets go nothing itself."""
+    """It was built up to a batch before rows were let go; its rollback lets them go again."""
     batch(tmp_path, 0, version=0, expired=NOON)
     batch(tmp_path, 1, version=1, expired=LATER)
     batch(tmp_path, 2, version=2, expired=NOON, replay_id="fix")
-    assert limits(tmp_path) == [(0, NOON)]
-    batch(tmp_path, 3, version=3, expired=LATER)
-    assert limits(tmp_path) == [(0, NOON), (3, LATER)]
+    assert limits(tmp_path) == [(0, NOON), (2, NOON)]
+    batch(tmp_path, 3, version=3, expired=LATER, replay_id="back-2")
+    assert limits(tmp_path) == [(0, NOON), (2, NOON), (3, LATER)]

@@ -31,6 +31,7 @@ from pipelines.io.snapshots import is_settled, snapshot
 from pipelines.jobs import backfill
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
+from pipelines.settings import Kafka
 from tests.comparison import Rows, expected_rows
 from tests.jobs.replay.offline import DECLARED, PACK, WRONG_COLUMNS, Offline, connected, fed, planted_bug
 
@@ -283,3 +284,21 @@ def test_what_the_live_job_refuses_is_what_the_command_says(replayed_lake: Offli
     answer = promote.errand("promote fix", replayed_lake.spark, replayed_lake.settings)
     with pytest.raises(LakeMismatch, match="was cut off between tables"):
         promote.understood(answer)
+
+
+def test_replay_does_not_go_on_in_another_wire_format(replayed_lake: Offline) -> None:
+    replayed_lake.feed()
+    as_json = replayed_lake.settings.model_copy(update={"kafka": Kafka(ship_events_format="json")})
+    with pytest.raises(NotCompared, match="ship-events: csv, ship-routes: csv; here it would go on"):
+        promote.run(ReplayPromote(replay_id="fix"), as_json)
+
+
+def test_rollback_whose_files_are_gone_is_refused_before_anything_is_made(replayed_lake: Offline) -> None:
+    promote.run(ReplayPromote(replay_id="fix"), replayed_lake.settings)
+    root = replayed_lake.settings.lake_root
+    before = Replays(root).load("fix").promotions[-1].before["gold.remaining_stops"]
+    (file, *_) = DeltaTable(f"{root}/gold/remaining_stops", version=before).file_uris()
+    Path(file).unlink()
+    with pytest.raises(NotFound, match="data files are gone"):
+        rollback.run(ReplayRollback(replay_id="fix"), replayed_lake.settings)
+    assert [path.name for path in Path(root, "_shadow").glob("back-*")] == []

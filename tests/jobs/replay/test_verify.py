@@ -7,14 +7,21 @@ from types import SimpleNamespace
 import pytest
 
 from pipelines.commands import ReplayBuild, ReplayVerify
+from pipelines.errors import NotFound
 from pipelines.io.fingerprint import fingerprint
 from pipelines.io.replays import Comparison, Promotion, Replay, Replays
 from pipelines.jobs.replay import verify
 from pipelines.settings import Settings
 from tests.io.test_replays import replay
 
-NEWEST = 9
+NEWEST, GONE, PROMOTED = 9, 8, 2
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def readable(batch_id: int) -> SimpleNamespace:
+    if batch_id == GONE:
+        raise NotFound("It can no longer be read.")
+    return SimpleNamespace(batch_id=batch_id)
 
 
 class Chosen(Exception):
@@ -28,7 +35,8 @@ def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: i
     replays = Replays(str(lake))
     for each in found:
         replays.save(each)
-    monkeypatch.setattr(verify, "snapshot", lambda _, at: SimpleNamespace(batch_id=NEWEST if at is None else at))
+    monkeypatch.setattr(verify, "snapshot", lambda _, at: readable(NEWEST if at is None else at))
+    monkeypatch.setattr(verify, "newest_promotion", lambda _: PROMOTED)
     monkeypatch.setattr(verify.build, "run", build)
     with pytest.raises(Chosen) as stopped:
         verify.run(ReplayVerify(fence=fence), Settings(lake=str(lake)))
@@ -79,10 +87,19 @@ def test_of_those_that_differ_the_newest_is_kept(tmp_path: Path, monkeypatch: py
         *(begun(6, **differing, promotions=(promoted,)), begun(NEWEST, **differing)),
     ):
         replays.save(each)
-    monkeypatch.setattr(verify, "snapshot", lambda _, at: SimpleNamespace(batch_id=at))
+    monkeypatch.setattr(verify, "snapshot", lambda _, at: readable(at))
+    monkeypatch.setattr(verify, "newest_promotion", lambda _: PROMOTED)
     monkeypatch.setattr(verify.build, "run", lambda *_: None)
     monkeypatch.setattr(verify.compare, "run", lambda *_: SimpleNamespace(differing=1))
 
     verify.run(ReplayVerify(fence=NEWEST), Settings(lake=str(tmp_path)))
 
     assert {each.replay_id for each in replays.all()} == {"verify-4", "fix-5", "verify-6", "verify-9"}
+
+
+def test_one_that_was_cut_off_is_dropped_when_its_live_tables_are_gone_or_were_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replaced, gone = begun(PROMOTED - 1), begun(GONE, comparison=verdict())
+    assert chosen(tmp_path, monkeypatch, replaced, gone, begun(PROMOTED)) == (f"verify-{PROMOTED}", PROMOTED)
+    assert [each.replay_id for each in Replays(str(tmp_path)).all()] == [f"verify-{PROMOTED}"]
