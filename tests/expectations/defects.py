@@ -117,7 +117,7 @@ DEFECTS = (
     Defect(
         "gold.remaining_stops",
         "reports_are_of_the_last_route",
-        change("gold.remaining_stops", {"route_kafka_offset": 0}, tracking_number=42),
+        change("gold.remaining_stops", {"route_kafka_offset": 9}, tracking_number=42),
     ),
     Defect(
         "gold.remaining_stops",

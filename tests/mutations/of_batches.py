@@ -74,7 +74,7 @@ WITHIN_SPANS = "tests/io/test_delta_rs.py::test_files_that_may_hold_values_of_a_
 WITHOUT_STATISTICS = "tests/io/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
 _HOURS = "hour_spans(heard.hours)"
 _AROUND = "between(begin - F.lit(margin), end + F.lit(margin))"
-_TRANSACTION = 'Transaction(f"{self.writer}/{flow}", self.checkpoint_batch_id)'
+_TRANSACTION = 'Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0))'
 
 MUTATIONS = (
     Mutation(
