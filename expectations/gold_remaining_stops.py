@@ -20,6 +20,16 @@ PACKAGES_AND_REPORTS = """
 """
 """`scan` and `route` are the greatest of each package, in the order of design 4."""
 
+
+def differing(expected: str, told: str) -> str:
+    """How many reports tell something else than these columns of their package."""
+    return f"""
+        {PACKAGES_AND_REPORTS}
+        SELECT count(*) FROM package JOIN report USING (tracking_number)
+        WHERE struct({expected}) IS DISTINCT FROM struct({told})
+    """
+
+
 TRUTHS = (
     Truth(
         name="packages_have_a_report",
@@ -37,13 +47,10 @@ TRUTHS = (
         name="reports_are_of_the_latest_scan",
         meaning="A report shows moment, record and stop of the package's latest scan in silver: number of those that "
         "do not.",
-        sql=f"""
-            {PACKAGES_AND_REPORTS}
-            SELECT count(*) FROM package JOIN report USING (tracking_number)
-            WHERE struct(scan.occurred_at, scan.kafka_partition, scan.kafka_offset, scan.current_stop_id)
-                IS DISTINCT FROM struct(report.occurred_at, event_kafka_partition, event_kafka_offset,
-                    report.current_stop_id)
-        """,
+        sql=differing(
+            "scan.occurred_at, scan.kafka_partition, scan.kafka_offset, scan.current_stop_id",
+            "report.occurred_at, event_kafka_partition, event_kafka_offset, report.current_stop_id",
+        ),
         catches="people who are told an old place, because a scan went past the report.",
         remedy=made_anew(GOLD_REMAINING_STOPS),
     ),
@@ -51,12 +58,10 @@ TRUTHS = (
         name="reports_are_of_the_last_route",
         meaning="A report shows record and last stop of the package's newest route in silver: number of those that do "
         "not.",
-        sql=f"""
-            {PACKAGES_AND_REPORTS}
-            SELECT count(*) FROM package JOIN report USING (tracking_number)
-            WHERE struct(route.kafka_partition, route.kafka_offset, route.end_stop_id)
-                IS DISTINCT FROM struct(route_kafka_partition, route_kafka_offset, report.end_stop_id)
-        """,
+        sql=differing(
+            "route.kafka_partition, route.kafka_offset, route.end_stop_id",
+            "route_kafka_partition, route_kafka_offset, report.end_stop_id",
+        ),
         catches="people who are told the stops of a route that was changed or withdrawn.",
         remedy=made_anew(GOLD_REMAINING_STOPS),
     ),

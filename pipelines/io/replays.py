@@ -146,6 +146,14 @@ def _was_cut_off(record: Path) -> bool:
         return False
 
 
+def half_done(replay_id: str) -> str:
+    """Says so of a replay whose promotion was cut off, and what to do; without a full stop."""
+    return (
+        f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
+        "finishes it"
+    )
+
+
 def _slice(part: OffsetRange, number: int, count: int) -> OffsetRange:
     """One of `count` parts of about the same size."""
     begin, end = (part.start + part.size * each // count for each in (number, number + 1))
@@ -208,10 +216,7 @@ class Replays:
         that be finished.
         """
         if _was_cut_off(Path(self.root(replay_id)) / "replay.json"):
-            raise LakeMismatch(
-                f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
-                "finishes it, by the code that began it; then it can be dropped."
-            )
+            raise LakeMismatch(f"{half_done(replay_id)}, by the code that began it; then it can be dropped.")
         if not self.clear(replay_id):
             self.load(replay_id)
 

@@ -42,10 +42,11 @@ def messages(bootstrap_servers: str, topic: str) -> Iterator[Message]:
         deadline = time.monotonic() + PATIENCE_SECONDS
         while left:
             found = consumer.poll(0.2)
-            if found is not None and (error := found.error()) and error.code() == KafkaError._PARTITION_EOF:
+            error = found.error() if found is not None else None
+            if found is not None and error and error.code() == KafkaError._PARTITION_EOF:
                 left.discard(found.partition())
                 continue
-            if found is None or found.error():
+            if found is None or error:
                 if time.monotonic() > deadline:
                     raise BrokerUnavailable(f"The broker at {bootstrap_servers} does not give out what {topic} holds.")
                 continue

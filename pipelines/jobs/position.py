@@ -6,7 +6,7 @@ from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.checkpoint import SEE, WAY_OUT, Checkpoint
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
-from pipelines.io.replays import Replays
+from pipelines.io.replays import Replays, half_done
 
 
 def starting_offsets(last: LedgerRow | None, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> Offsets:
@@ -78,11 +78,8 @@ def check_promotions(lake_root: str) -> None:
     """Raises `LakeMismatch` when a replay's promotion was cut off: some tables are its, and some are not."""
     if "://" in lake_root:
         return
-    for replay_id in Replays(lake_root).cut_off():
-        raise LakeMismatch(
-            f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
-            "finishes it."
-        )
+    if cut_off := Replays(lake_root).cut_off():
+        raise LakeMismatch(f"{half_done(cut_off[0])}.")
 
 
 def check_archived(reached: Mapping[str, Offsets], begin: Offsets) -> None:
