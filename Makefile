@@ -15,7 +15,7 @@ demo: $(READY) ## Start broker, job and a simulated feed, and watch packages mov
 	$(PTS) demo
 
 test: $(READY) ## Run all tests, on two cores
-	$(VENV)/bin/pytest --numprocesses 2
+	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-fast: $(READY) ## Run the tests that need neither Spark nor a broker
 	$(VENV)/bin/pytest -m "not spark and not integration"

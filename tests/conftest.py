@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from xdist.remote import Producer
-from xdist.scheduler import LoadScopeScheduling
 
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
@@ -30,25 +28,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is `integration` by its folder, `spark` by its fixture. Those of the folder begin: they take longest."""
-    items.sort(key=lambda item: INTEGRATION not in Path(item.path).parts)
+    """A test is `integration` by its folder, `spark` by its fixture.
+
+    Those of the folder begin, and those of the fault campaign follow: `make test` gives whole files to its two workers
+    in this order, and what takes longest is not to be left for the end.
+    """
+    items.sort(key=lambda item: (INTEGRATION not in Path(item.path).parts, "faults" not in Path(item.path).parts))
     for item in items:
         if INTEGRATION in Path(item.path).parts:
             item.add_marker(pytest.mark.integration)
         elif "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-
-
-class ByFile(LoadScopeScheduling):
-    """Gives each file to one of the workers (`make test`), and to one of them all integration tests."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        file = nodeid.partition("::")[0]
-        return INTEGRATION if file.startswith(f"tests/{INTEGRATION}/") else file
-
-
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
-    return ByFile(config, log)
 
 
 def pytest_unconfigure() -> None:

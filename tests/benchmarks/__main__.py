@@ -19,6 +19,7 @@ from tests.benchmarks import freshness
 from tests.benchmarks.comparison import comparison_of_ours
 from tests.benchmarks.correction import correction_of_ours
 from tests.benchmarks.drains import Drains
+from tests.benchmarks.embedded_stack import stack_of_ours
 from tests.benchmarks.flink.setup import set_up
 from tests.benchmarks.growth import growth_of_ours
 from tests.benchmarks.options import CONTENDERS, HOME, PARTS, Options, chosen
@@ -111,6 +112,9 @@ def measure(
         if "comparison" in options.parts and "ours" in options.contenders:
             found = comparison_of_ours(work / f"comparison-{round_}", logs, options.compared)
             record({"part": "comparison", "contender": "ours", "round": round_, **found})
+        if "stack" in options.parts and "ours" in options.contenders:
+            found = stack_of_ours(work / f"stack-{round_}")
+            record({"part": "stack", "contender": "ours", "round": round_, **found})
 
 
 def _freshness(

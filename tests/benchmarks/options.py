@@ -7,7 +7,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / "var" / "benchmarks"
 """Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
 
-PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison")
+PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison", "stack")
 CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
 
 SIZES = (

@@ -26,6 +26,7 @@ def markdown(results: Results) -> str:
         ("The same feed on larger and larger lakes", growth_table(results)),
         ("History corrected while the job is live", correction_table(results)),
         ("Two large lakes compared", comparison_table(results)),
+        ("The embedded stack", stack_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -158,6 +159,17 @@ def comparison_table(results: Results) -> str:
             [f"{scans:,}", *(number(measure(runs, name), 0) for name in ("row_count", "seconds", "resident_mib"))]
         )
     return table(("scans", "rows of all tables, each side", "s", "resident, MiB"), rows)
+
+
+def stack_table(results: Results) -> str:
+    runs = results.of("stack", "ours")
+    rows = {
+        "`pts up` in a new home until Airflow answers, s": number(measure(runs, "first_ready_seconds"), 1),
+        "once more, s": number(measure(runs, "ready_seconds"), 1),
+        "Airflow, resident, MiB": number(measure(runs, "airflow_mib"), 0),
+        "broker, job and feed, resident, MiB": number(measure(runs, "others_mib"), 0),
+    }
+    return table(("what", "measured"), rows.items()) if runs else ""
 
 
 def rows_table(results: Results) -> str:

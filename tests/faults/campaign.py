@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.faults import brokers, clocks, disks, kills, lake_files, writers
-from tests.faults.scene import Scene
+from tests.faults.scene import NotPermitted, Scene
 
 KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-job": kills.job,
@@ -87,7 +87,7 @@ def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[
 
 
 def run(case: Case, folder: Path) -> Scene:
-    """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `disks.NotPermitted`."""
+    """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `NotPermitted`."""
     scene = Scene(folder, case.seed)
     with scene.open():
         KINDS[case.kind](scene)
@@ -104,8 +104,8 @@ def judged(case: Case) -> Verdict:
 
     try:
         scene = run(case, folder)
-    except disks.NotPermitted:
-        return Verdict(str(case), "not run", seconds(), said="this machine does not permit to mount a file system")
+    except NotPermitted as error:
+        return Verdict(str(case), "not run", seconds(), said=str(error))
     except Exception as error:
         return Verdict(str(case), "broken", seconds(), said=f"{type(error).__name__}: {error}\nSee {folder}")
     shutil.rmtree(folder)

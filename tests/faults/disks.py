@@ -12,17 +12,14 @@ from pathlib import Path
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
 from pipelines.jobs import stack, topics
-from tests.faults.scene import Scene
+from tests.faults.scene import NotPermitted, Scene
 
 LAKE_BYTES = 96 * 2**20
 BROKER_BYTES = 64 * 2**20
 FULL_SECONDS = 60.0
 LEFT_KIB = 400
 """Least that is left when the disk is filled: a batch of the campaign is larger."""
-
-
-class NotPermitted(Exception):
-    """This machine does not let the campaign mount a file system."""
+MOUNTING = "this machine does not permit to mount a file system"
 
 
 @contextmanager
@@ -30,7 +27,7 @@ def mounted(folder: Path, size: int) -> Iterator[None]:
     """A file system of so many bytes. Raises `NotPermitted`."""
     folder.mkdir(parents=True, exist_ok=True)
     if not _may_mount() or _mount("-t", "tmpfs", "-o", f"size={size}", "none", folder):
-        raise NotPermitted
+        raise NotPermitted(MOUNTING)
     try:
         yield
     finally:
@@ -114,7 +111,7 @@ def read_only(scene: Scene) -> None:
 def only_readable(folder: Path) -> Iterator[None]:
     """Mounts a folder over itself, so that whoever opens a file from now on may only read. Raises `NotPermitted`."""
     if not _may_mount() or _mount("--bind", folder, folder):
-        raise NotPermitted
+        raise NotPermitted(MOUNTING)
     try:
         assert not _mount("-o", "remount,bind,ro", folder)
         yield

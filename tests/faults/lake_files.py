@@ -108,7 +108,7 @@ def damaged(scene: Scene) -> None:
 def lost_checkpoint(scene: Scene) -> None:
     """The job is killed, and its whole checkpoint is gone: refused, until it is told to go on from the ledger."""
     with scene.auditor.watching():
-        with scene.load(rate=100):  # each drain must come to an end meanwhile
+        with scene.load():
             scene.done("stream", "--drain")
             for _ in range(scene.chance.randint(1, 2)):
                 assert scene.killed("stream", moments=BATCH_MOMENTS)

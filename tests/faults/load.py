@@ -23,7 +23,7 @@ from pipelines.simulation.pacing import slices
 from tests.oracle.records import LogRecord
 
 PACKAGES = 20_000
-"""Half an hour of records at the usual rate: after the last one, a job that is to die at a write would wait."""
+"""Hours of records at the usual rate: after the last one, a job that is to die at a write would wait."""
 
 PATIENCE_SECONDS = 120.0
 """Longer than any broker of a campaign is away."""

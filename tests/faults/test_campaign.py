@@ -13,10 +13,10 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.io.snapshots import snapshot
-from tests.faults import disks, kills
+from tests.faults import kills
 from tests.faults.auditor import Auditor, Partial, check_whole
 from tests.faults.campaign import KINDS, Case, cases, run
-from tests.faults.scene import Scene
+from tests.faults.scene import NotPermitted, Scene
 
 pytestmark = pytest.mark.integration
 
@@ -37,8 +37,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
 def test_promises_hold(case: str, tmp_path: Path) -> None:
     try:
         run(Case.parse(case), tmp_path)
-    except disks.NotPermitted:
-        pytest.skip("this machine does not permit to mount a file system")
+    except NotPermitted as error:
+        pytest.skip(str(error))
 
 
 def lose_a_report(root: Path) -> None:

@@ -7,7 +7,7 @@ from itertools import cycle
 from tests.faults.kills import INTERVAL
 from tests.faults.scene import Scene
 
-TOGETHER_SECONDS = 40
+TOGETHER_SECONDS = 600
 
 
 def second_job(scene: Scene) -> None:
