@@ -32,6 +32,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "wrong-clocks": clocks.wrong,
     "second-job": writers.second_job,
     "unseen-second-job": writers.unseen_second_job,
+    "two-clocks": writers.two_clocks,
     "together": writers.together,
 }
 

@@ -45,6 +45,7 @@ class Scene:
         lake: The lake's folder.
         records_per_batch: Most of them.
         zone: Time zone of the host, as the processes know it.
+        clock_off: Seconds by which the host's clock is ahead of the right one.
         auditor: The judge.
     """
 
@@ -53,6 +54,7 @@ class Scene:
         self.seed = seed
         self.records_per_batch = 1_000
         self.zone = "UTC"
+        self.clock_off = 0
         self.folder = folder
         self.lake = folder / "lake"
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
@@ -108,6 +110,10 @@ class Scene:
             PTS_REPLAY__MAX_RECORDS_PER_BATCH=str(2 * self.records_per_batch),
         )
 
+    @property
+    def _program(self) -> tuple[str, ...]:
+        return ("tests.faults.off_clock", str(self.clock_off)) if self.clock_off else ("pipelines.cli",)
+
     def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A Python module as a process, and its log."""
         self._count += 1
@@ -141,7 +147,7 @@ class Scene:
     @contextmanager
     def pts(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         """A command of ours; killed at the end of the block if it still runs."""
-        process, log = self.start("pipelines.cli", *arguments)
+        process, log = self.start(*self._program, *arguments)
         try:
             yield process, log
         finally:
@@ -150,7 +156,7 @@ class Scene:
 
     def done(self, *arguments: str, code: int = 0, seconds: float = 300) -> str:
         """What a command says that ends with this code."""
-        process, log = self.start("pipelines.cli", *arguments)
+        process, log = self.start(*self._program, *arguments)
         process.wait(timeout=seconds)
         said = log.read_text()
         assert process.returncode == code, f"pts {' '.join(arguments)}: code {process.returncode}\n{said[-3000:]}"

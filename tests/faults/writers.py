@@ -4,6 +4,7 @@ import signal
 import time
 from itertools import cycle
 
+from tests.faults.clocks import DAY_SECONDS
 from tests.faults.kills import INTERVAL
 from tests.faults.scene import Scene
 
@@ -36,15 +37,36 @@ def unseen_second_job(scene: Scene) -> None:
     other wrote, and says so; whatever they did until then, each record is there once.
     """
     with scene.auditor.watching():
-        with scene.load(), scene.pts("stream") as (first, first_log):
-            scene.await_batch(first_log, first)
-            (scene.lake / "_live.lock").unlink()
-            with scene.pts("stream") as (second, second_log):
-                scene.await_one_end(first, second)
-                scene.auditor.note_fault()
-                scene.ends_well(second, second_log)
-            scene.ends_well(first, first_log)
+        with scene.load():
+            _unseen(scene)
         scene.judge()
+
+
+def two_clocks(scene: Scene) -> None:
+    """The same with the second job on a host whose clock is up to a day off; then each host alone, in turn."""
+    off = scene.chance.choice((-1, 1)) * scene.chance.randint(60, DAY_SECONDS)
+    with scene.auditor.watching():
+        with scene.load():
+            _unseen(scene, off)
+            for scene.clock_off in (off, 0, off):
+                with scene.pts("stream") as (job, log):
+                    scene.await_batch(log, job)
+                    assert scene.stop(job) == 0, log.read_text()[-3000:]
+                scene.done("compact")
+        scene.clock_off = 0
+        scene.judge()
+
+
+def _unseen(scene: Scene, off_seconds: int = 0) -> None:
+    with scene.pts("stream") as (first, first_log):
+        scene.await_batch(first_log, first)
+        (scene.lake / "_live.lock").unlink()
+        scene.clock_off = off_seconds
+        with scene.pts("stream") as (second, second_log):
+            scene.await_one_end(first, second)
+            scene.auditor.note_fault()
+            scene.ends_well(second, second_log)
+        scene.ends_well(first, first_log)
 
 
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
