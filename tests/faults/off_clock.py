@@ -1,7 +1,7 @@
 """Runs a command of ours as on a host whose clock is off: `python -m tests.faults.off_clock 3600 stream`.
 
-It is the clock as our own modules read it: rows of the ledger, commits of few rows, heartbeats and limits have its times.
-Java and librdkafka keep the right one: libfaketime, which would give them another, has both wait for ever.
+It is the clock as our own modules read it: rows of the ledger, commits of few rows, heartbeats and limits have its
+times. Java and librdkafka keep the right one: libfaketime, which would give them another, has both wait for ever.
 """
 
 import pkgutil
