@@ -11,7 +11,7 @@ LENGTH, PACE = (f"{length // timedelta(seconds=1)} seconds" for length in (SLIDI
 
 def sum_of_stops(count: str) -> str:
     """One number for who has how many scans: it is another one when a scan moves to another stop."""
-    return f"CAST(sum(CAST(xxhash64(country, state, city, postal_code) AS DECIMAL(20)) * {count}) AS DECIMAL(38))"
+    return f"sum(CAST(hash(country, state, city, postal_code) AS BIGINT) * {count})"
 
 
 TRUTHS = (
@@ -20,11 +20,16 @@ TRUTHS = (
         meaning=f"Each scan of silver is in {SLIDING_WINDOW // SLIDE} windows of its stop, as it was delivered, failed "
         "or neither: number of windows that count otherwise.",
         sql=f"""
-            WITH counted AS (
-                SELECT window(occurred_at, '{LENGTH}', '{PACE}') AS span, count(*) AS scan_count,
+            WITH slide AS (
+                SELECT window(occurred_at, '{PACE}').start AS slide_start, count(*) AS scan_count,
                     {sum_of_stops("1")} AS stops, count_if(status_code = '{Status.DELIVERED}') AS delivered_count,
                     count_if(status_code = '{Status.DELIVERY_FAILED}') AS failed_count
                 FROM silver.ship_events GROUP BY 1
+            ),
+            counted AS (
+                SELECT window(slide_start, '{LENGTH}', '{PACE}') AS span, sum(scan_count) AS scan_count,
+                    sum(stops) AS stops, sum(delivered_count) AS delivered_count, sum(failed_count) AS failed_count
+                FROM slide GROUP BY 1
             ),
             expected AS (
                 SELECT span.start AS window_start, span.end AS window_end,
