@@ -12,9 +12,9 @@
 In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the others. Live and
 replay run these same flows; only the range of the log and the lake differ.
 
-There are two paces. What people watch (─) moves with every batch. The rest (┄) follows: every `FOLLOW_EVERY`, all of it
-is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next batches, so that none of them gets long.
-Where each table stands is its position in the ledger.
+There are two paces. What people watch (─) moves with every batch. The rest (┄) follows: every
+`PTS_STREAM__FOLLOW_SECONDS`, all of it is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next
+batches, so that none of them gets long. Where each table stands is its position in the ledger.
 """
 
 from collections.abc import Callable, Iterable
@@ -186,9 +186,6 @@ class Flow:
 
 
 NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_ROUTES, SHIP_ROUTES)
-
-FOLLOW_EVERY = timedelta(seconds=60)
-"""The pace of the tables that take turns. Each write costs about the same for few rows as for many."""
 
 FLOWS = (
     Flow("accept_events", SILVER_SHIP_EVENTS, distinct_scans, (Judged(SHIP_EVENTS), Comparable(SILVER_SHIP_EVENTS))),

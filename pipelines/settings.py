@@ -95,6 +95,12 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
         description="Least time between the starts of two micro-batches. 0: the next one starts when the last is "
         "done and there is something to read.",
     )
+    follow_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        description="Pace of the tables that need not move with every batch: bronze, quarantine, windows, alerts. Each "
+        "write costs about the same for few rows as for many.",
+    )
 
 
 class Replay(BaseModel, frozen=True, extra="forbid"):

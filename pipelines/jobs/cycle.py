@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
-from pipelines.graph import FOLLOW_EVERY, TURNS
+from pipelines.graph import TURNS
 from pipelines.io.ledger import LedgerRow
 from pipelines.jobs.batch import Following, Reach
 
@@ -16,18 +16,19 @@ class Cycle:
     table stands. It spreads them over as many batches as there are turns. The first begins one pace after the start.
 
     Args:
+        pace: Seconds between the beginnings of two cycles.
         clock: Seconds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, pace: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pace, self._clock = pace, clock
         self._up_to: Reach | None = None
         self._left: list[str] = []
         self._began = clock()
 
     def is_due(self, last: LedgerRow | None) -> bool:
         """Whether tables wait, and have waited long enough, after the ledger's last row."""
-        if last is None or self._clock() - self._began < FOLLOW_EVERY.total_seconds():
+        if last is None or self._clock() - self._began < self._pace:
             return False
         return any(state.position < last.batch_id for state in last.tables.values())
 

@@ -32,7 +32,7 @@ class LakeJob(ABC):
         self._wire_formats = wire_formats(settings)
         self.lake = Lake(spark, root)
         self.last: LedgerRow | None = None
-        self._cycle = Cycle()
+        self._cycle = Cycle(settings.stream.follow_seconds)
         self._standing = Standing()
         self._rebuilds: frozenset[str] = frozenset()
 

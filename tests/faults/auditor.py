@@ -1,9 +1,12 @@
-"""The judge of a campaign: it knows the log, the oracle and the journal of the load, and nothing of the job."""
+"""The judge of a campaign.
+
+What the tables must be in the end, it knows from the log, the oracle and the journal of the load alone. While a case
+runs, it holds pictures of the tables against the ledger and against each other.
+"""
 
 import threading
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,8 +14,9 @@ from pipelines.errors import LakeUnavailable, NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import Snapshot, snapshot
 from tests.comparison import assert_lake_equals_log
-from tests.faults.load import not_once
+from tests.faults.load import acknowledged, not_once
 from tests.integration.log_reader import read_log
+from tests.oracle.records import LogRecord
 
 PAUSE_SECONDS = 0.2
 
@@ -73,42 +77,74 @@ class Auditor:
         journal: What the load says was acknowledged.
 
     Attributes:
-        seen_count: Snapshots that were read.
+        seen: The batches of which it has seen a whole picture.
         recovered_after: Seconds from each fault that was told to the next batch in the ledger.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
         self._root, self._servers, self._journal = root, servers, journal
-        self._failure: BaseException | None = None
         self._faults: list[datetime] = []
-        self.seen_count = 0
+        self.seen: set[int] = set()
         self.recovered_after: list[float] = []
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """Reads snapshot after snapshot, in a thread of its own. What it saw wrong, `judge` raises."""
+    def watching(self, *, may_be_away: bool = False) -> Iterator[None]:
+        """Reads snapshot after snapshot, in a thread of its own, and raises at the end what it saw wrong.
+
+        Args:
+            may_be_away: Whether the lake may be out of reach meanwhile.
+
+        Raises:
+            Partial: A picture was not whole.
+            AssertionError: It saw none.
+        """
+        away = (LakeUnavailable,) if may_be_away else ()
+        failure: list[BaseException] = []
         has_ended = threading.Event()
-        thread = threading.Thread(target=self._watch, args=(has_ended,), name="auditor", daemon=True)
+
+        def watch() -> None:
+            try:
+                while not has_ended.wait(PAUSE_SECONDS):
+                    with suppress(*away):
+                        self._look()
+            except BaseException as error:
+                failure.append(error)
+
+        thread = threading.Thread(target=watch, name="auditor", daemon=True)
         thread.start()
         try:
             yield
         finally:
             has_ended.set()
             thread.join()
+        for error in failure:
+            raise error
+        assert self.seen, "no reader ever saw a picture of the tables"
+
+    def _look(self) -> None:
+        try:
+            seen = snapshot(self._root)
+        except NotFound:
+            return  # no complete batch yet
+        check_whole(self._root, seen)
+        self.seen.add(seen.batch_id)
 
     def note_fault(self) -> None:
         """A fault happens now."""
         self._faults.append(datetime.now(UTC))
 
-    def judge(self) -> None:
-        """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""
-        if self._failure:
-            raise self._failure
-        log = read_log(self._servers)
-        lost = not_once(self._journal, log)
-        assert not lost, f"{len(lost)} acknowledged records are not on the log, for example {lost[0]}"
+    def judge_as_of(self, log: list[LogRecord]) -> None:
+        """Raises `AssertionError` when the tables are not what they must be of a log."""
         assert_lake_equals_log(self._root, log)
         check_whole(self._root, snapshot(self._root))
+
+    def judge(self) -> None:
+        """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""
+        log = read_log(self._servers)
+        assert acknowledged(self._journal), "the load had nothing acknowledged"
+        lost = not_once(self._journal, log)
+        assert not lost, f"{len(lost)} acknowledged records are not on the log, for example {lost[0]}"
+        self.judge_as_of(log)
         self.recovered_after = list(self._recoveries())
 
     def _recoveries(self) -> Iterator[float]:
@@ -117,15 +153,3 @@ class Auditor:
             later = [row["committed_at"] for row in rows if row["committed_at"] > fault]
             if later:
                 yield (min(later) - fault).total_seconds()
-
-    def _watch(self, has_ended: threading.Event) -> None:
-        try:
-            while not has_ended.is_set():
-                try:
-                    check_whole(self._root, snapshot(self._root))
-                    self.seen_count += 1
-                except (NotFound, LakeUnavailable):
-                    pass  # no complete batch yet, or a disk that a fault took away
-                time.sleep(PAUSE_SECONDS)
-        except BaseException as error:
-            self._failure = error

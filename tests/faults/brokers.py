@@ -13,6 +13,7 @@ from pipelines import commands
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.jobs import stack, topics
 from tests.faults.scene import Scene
+from tests.integration.log_reader import read_log
 
 EVENTS = "ship-events"
 BATCH_HEADER = struct.Struct(">qi")
@@ -76,9 +77,10 @@ def older_tail(scene: Scene) -> None:
 
 
 def recreated(scene: Scene) -> None:
-    """A topic that was deleted and created again is another log: refused at the start, however long it has become."""
+    """A topic that was deleted and created again is another log: refused at the start, as long as it is shorter."""
     scene.sent(2)
     scene.done("stream", "--drain")
+    log = read_log(scene.servers)
     before = end_offsets(scene.servers, [EVENTS])[EVENTS]
     admin = AdminClient({"bootstrap.servers": scene.servers})
     for future in admin.delete_topics([EVENTS]).values():
@@ -87,6 +89,7 @@ def recreated(scene: Scene) -> None:
     topics.run(commands.Topics(), scene.settings)
     partition = min(number for number, offset in before.items() if offset)
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")
+    scene.auditor.judge_as_of(log)
 
 
 def grown(scene: Scene) -> None:
@@ -107,12 +110,14 @@ def eaten(scene: Scene) -> None:
     """Retention took records that were not read: refused with the offsets."""
     scene.sent(2)
     scene.done("stream", "--drain")
+    log = read_log(scene.servers)
     scene.sent(2)
     ends = end_offsets(scene.servers, [EVENTS])[EVENTS]
     admin = AdminClient({"bootstrap.servers": scene.servers})
     for future in admin.delete_records([TopicPartition(EVENTS, n, end) for n, end in ends.items()]).values():
         future.result()
     scene.refused("stream", "--drain", code=6, says="the log lost")
+    scene.auditor.judge_as_of(log)
 
 
 def _lose_last_batch(folder: Path) -> None:

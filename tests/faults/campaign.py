@@ -65,7 +65,7 @@ class Verdict:
         outcome: `held`, `broken`, or `not run` where the machine does not permit it.
         seconds: How long it took.
         recovered_after: Seconds from each fault to the next batch.
-        snapshot_count: How many whole pictures the readers saw meanwhile.
+        seen_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.
     """
 
@@ -73,7 +73,7 @@ class Verdict:
     outcome: str
     seconds: float
     recovered_after: list[float] = field(default_factory=list)
-    snapshot_count: int = 0
+    seen_count: int = 0
     said: str = ""
 
     def as_json(self) -> dict[str, Any]:
@@ -106,10 +106,11 @@ def judged(case: Case) -> Verdict:
     try:
         scene = run(case, folder)
     except NotPermitted as error:
+        shutil.rmtree(folder)
         return Verdict(str(case), "not run", seconds(), said=str(error))
     except Exception as error:
         return Verdict(str(case), "broken", seconds(), said=f"{type(error).__name__}: {error}\nSee {folder}")
     shutil.rmtree(folder)
     found = scene.auditor
     recovered = [round(each, 1) for each in found.recovered_after]
-    return Verdict(str(case), "held", seconds(), recovered, found.seen_count)
+    return Verdict(str(case), "held", seconds(), recovered, len(found.seen))

@@ -51,8 +51,8 @@ def fill(folder: Path, left: int) -> Path:
 
 def full_for_the_job(scene: Scene) -> None:
     """No room for data, log or checkpoint, wherever it runs out: the job ends by name; with room again it goes on."""
-    with mounted(scene.lake, LAKE_BYTES):
-        with scene.auditor.watching(), scene.load():
+    with mounted(scene.lake, LAKE_BYTES), scene.auditor.watching(may_be_away=True):
+        with scene.load():
             process, log = scene.start("pipelines.cli", "stream")
             scene.await_batch(log, process)
             ballast = fill(scene.lake, 1024 * scene.chance.randint(0, LEFT_KIB))
@@ -93,7 +93,7 @@ def full_for_the_broker(scene: Scene) -> None:
 def read_only(scene: Scene) -> None:
     """The lake can no longer be written, as after an error of the disk; then it can again."""
     scene.lake.mkdir()
-    with scene.auditor.watching():
+    with scene.auditor.watching(may_be_away=True):
         with scene.load():
             process, log = scene.start("pipelines.cli", "stream")
             scene.await_batch(log, process)

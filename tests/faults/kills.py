@@ -1,6 +1,5 @@
 """Processes that the kernel kills, at a moment that the seed draws."""
 
-import signal
 import time
 
 from tests.faults.scene import Scene
@@ -30,11 +29,9 @@ def job_at_any_time(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load():
             for _ in range(scene.chance.randint(2, 4)):
-                with scene.pts("stream") as (process, _log):
+                with scene.pts("stream") as started:
                     time.sleep(scene.chance.uniform(1, 25))
-                    assert process.poll() is None
-                    process.send_signal(signal.SIGKILL)
-                    scene.auditor.note_fault()
+                    scene.kill(*started)
         scene.judge()
 
 
@@ -43,10 +40,7 @@ def promotion(scene: Scene) -> None:
     _wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
-    for _ in range(scene.chance.randint(1, MOST_KILLS)):
-        if not scene.killed("replay", "promote", "fix", moments=COMMAND_MOMENTS):
-            break
-    scene.done("replay", "promote", "fix")
+    _killed_until_done(scene, "replay", "promote", "fix", moments=COMMAND_MOMENTS)
     scene.sent(2)
     scene.judge()
 
@@ -61,8 +55,7 @@ def promotion_by_the_job(scene: Scene) -> None:
             scene.await_batch(log, live)
             with scene.pts("replay", "promote", "fix"):
                 time.sleep(scene.chance.uniform(0.5, 12))
-                live.send_signal(signal.SIGKILL)
-                scene.auditor.note_fault()
+                scene.kill(live, log)
         scene.done("replay", "promote", "fix")
     scene.judge()
 
@@ -70,28 +63,37 @@ def promotion_by_the_job(scene: Scene) -> None:
 def backfill(scene: Scene) -> None:
     """A backfill of wrong windows."""
     _wrong_windows(scene)
-    for _ in range(scene.chance.randint(1, MOST_KILLS)):
-        if not scene.killed("backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4):
-            break
-    scene.done("backfill", *INTERVAL)
+    _killed_until_done(scene, "backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4)
     with scene.auditor.watching():
         scene.sent(2)
         scene.judge()
 
 
 def compaction(scene: Scene) -> None:
-    """Compactions beside the live job."""
+    """Compactions beside the live job, of tables that have many small commits."""
+    scene.records_per_batch = 150
+    scene.sent(8)
+    scene.done("stream", "--drain")
     with scene.auditor.watching():
         with scene.load(), scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
             for _ in range(scene.chance.randint(2, 4)):
-                with scene.pts("compact") as (process, _):
-                    time.sleep(scene.chance.uniform(0.5, 4))
-                    process.send_signal(signal.SIGKILL)
-                    scene.auditor.note_fault()
+                with scene.pts("compact") as started:
+                    time.sleep(scene.chance.uniform(0.5, 12))
+                    scene.kill(*started)
             scene.done("compact")
             assert scene.stop(live) == 0, log.read_text()[-3000:]
         scene.judge()
+
+
+def _killed_until_done(scene: Scene, *command: str, moments: int) -> None:
+    """Kills a command once at least: after a moment beyond its last, which it outlives, an earlier one is drawn."""
+    while not scene.killed(*command, moments=moments):
+        moments //= 2
+    for _ in range(scene.chance.randint(0, MOST_KILLS - 1)):
+        if not scene.killed(*command, moments=moments):
+            break
+    scene.done(*command)
 
 
 def _wrong_windows(scene: Scene) -> None:

@@ -22,6 +22,10 @@ BURST_RATE = 300
 """Of what is sent before anything happens."""
 JUDGED_AT_ONCE = 100_000
 """Records per batch of the last drain."""
+FOLLOW_SECONDS = 3
+"""Pace of the windows: soon enough for a job that has not long to live, and for who reads meanwhile."""
+LOADS_APART = 1_000_000
+"""Between the seeds of two loads of a case, so that they meet no other case's."""
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 NAMED_ERRORS = (4, 5, 6, 7, 8, 9)
@@ -61,7 +65,7 @@ class Scene:
         self.servers = self.settings.bootstrap_servers
         self.auditor = Auditor(str(self.lake), self.servers, folder / "journal.csv")
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._count = 0
+        self._count = self._load_count = 0
 
     @contextmanager
     def open(self) -> Iterator["Scene"]:
@@ -107,6 +111,7 @@ class Scene:
             TZ=self.zone,
             PTS_LAKE=str(self.lake),
             PTS_STREAM__MAX_RECORDS_PER_BATCH=str(self.records_per_batch),
+            PTS_STREAM__FOLLOW_SECONDS=str(FOLLOW_SECONDS),
             PTS_REPLAY__MAX_RECORDS_PER_BATCH=str(2 * self.records_per_batch),
         )
 
@@ -127,9 +132,13 @@ class Scene:
 
     @contextmanager
     def load(self, rate: float = RATE, *more: str) -> Iterator[None]:
-        """Sends records for as long as the block lasts; at its end all of them are acknowledged or given up."""
-        journal = str(self.folder / "journal.csv")
-        arguments = (self.servers, journal, "--seed", str(self.seed), "--rate", str(rate), *more)
+        """Sends records for as long as the block lasts; at its end all of them are acknowledged or given up.
+
+        Each load has scans of its own, so what comes after a fault is not what came before it once more.
+        """
+        journal, seed = str(self.folder / "journal.csv"), str(self.seed + LOADS_APART * self._load_count)
+        self._load_count += 1
+        arguments = (self.servers, journal, "--seed", seed, "--rate", str(rate), *more)
         process, log = self.start("tests.faults.load", *arguments)
         self.await_text("sending", log, process)
         try:
@@ -207,9 +216,17 @@ class Scene:
 
     def ends_well(self, process: subprocess.Popen[bytes], log: Path) -> None:
         """A job still runs, and ends when it is asked to; or it has ended by itself, and has said why."""
-        code = self.stop(process) if process.poll() is None else process.returncode
+        was_asked = process.poll() is None
+        code = self.stop(process) if was_asked else process.returncode
         said = log.read_text()
-        assert code == 0 or (code in NAMED_ERRORS and "Traceback" not in said), f"code {code}\n{said[-3000:]}"
+        has_said_why = code in NAMED_ERRORS and "Traceback" not in said
+        assert has_said_why or (was_asked and code == 0), f"code {code}\n{said[-3000:]}"
+
+    def kill(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """A fault: SIGKILL of a process that runs."""
+        assert process.poll() is None, log.read_text()[-3000:]
+        process.send_signal(signal.SIGKILL)
+        self.auditor.note_fault()
 
     def judge(self) -> None:
         """Takes in all that was sent, and has everything compared with the log."""

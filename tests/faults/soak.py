@@ -138,6 +138,7 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
                     finally:
                         has_ended.set()
                     maintenance.result()
+                assert feed.poll() == 0, f"the feed ended by code {feed.poll()}"
             finally:
                 end(feed)
             assert scene.stop(job) == 0, log.read_text()[-3000:]

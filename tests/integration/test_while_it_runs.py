@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,7 @@ from pipelines import commands
 from pipelines.errors import NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import Snapshot, snapshot
-from pipelines.jobs import cycle, stack, topics, verify
+from pipelines.jobs import stack, topics, verify
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
 from tests.cases import packed
@@ -44,7 +43,7 @@ AGREEMENT = """
 @pytest.fixture
 def settings(tmp_path: Path) -> Iterator[Settings]:
     made = embedded(tmp_path).model_copy(
-        update={"kafka": Kafka(partitions=2), "stream": Stream(max_records_per_batch=150)}
+        update={"kafka": Kafka(partitions=2), "stream": Stream(max_records_per_batch=150, follow_seconds=2)}
     )
     stack.start(["broker"], made, lambda _: None)
     topics.run(commands.Topics(), made)
@@ -81,9 +80,8 @@ def next_snapshot(root: str, after: int) -> Snapshot:
 
 
 def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_says(
-    spark: SparkSession, settings: Settings, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, settings: Settings
 ) -> None:
-    monkeypatch.setattr(cycle, "FOLLOW_EVERY", timedelta(seconds=2))
     root, stop, seen = settings.lake_root, threading.Event(), -1
     parts = [list(batch) for batch in PACK.batches]
     produce(settings.bootstrap_servers, parts[0])

@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import AnotherWriter
-from pipelines.graph import FOLLOW_EVERY
 from pipelines.io.live_lock import Request, borrowed, live_lock
 from pipelines.jobs import live_job
 from pipelines.jobs.batch import maintenance_batch
@@ -76,8 +75,8 @@ def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_
     lock: Any = Lock()
     job = LiveJob(spark, settings, lock, errand)
     job.prepare()
-    now = chain([0.0], repeat(FOLLOW_EVERY.total_seconds()))
-    job._cycle = Cycle(clock=lambda: next(now))
+    now = chain([0.0], repeat(1.0))
+    job._cycle = Cycle(1.0, clock=lambda: next(now))
     assert job._cycle.next(job.last), "the first of several turns"
     job._lend_if_asked()
     assert job._cycle.next(job.last) is None

@@ -233,7 +233,7 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "a cycle follows the other without a pause",
-        CYCLE, "self._clock() - self._began < FOLLOW_EVERY.total_seconds()", "False", ONE_CYCLE,
+        CYCLE, "self._clock() - self._began < self._pace", "False", ONE_CYCLE,
     ),
     Mutation(
         CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
