@@ -7,7 +7,8 @@
 - **Owner.** tracking.
 - **Idempotent.** Each task goes on where it was cut off. The replay is named after the run.
 - **On failure.** `compare`, code 14: look at its *Page* (*Details*, *Extra Links*); declare what is right in `expect`.
-  `check`: see its *Page*; `roll_back` has undone the promotion. A replay that nobody needs: `pts replay drop`.
+  `check`: see its *Page*. After code 13 or 17 `roll_back` has undone the promotion; after any other of `verify` or
+  `check` it stands, and you decide. A replay that nobody needs: `pts replay drop`.
 """
 
 from datetime import timedelta

@@ -98,8 +98,9 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     follow_seconds: float = Field(
         default=60.0,
         ge=0,
-        description="Pace of the tables that need not move with every batch: bronze, quarantine, windows, alerts. Each "
-        "write costs about the same for few rows as for many.",
+        description="Seconds between two turns of the tables that need not move with every batch: bronze, quarantine, "
+        "windows, alerts. Each write costs about the same for few rows as for many. Keep it well below "
+        "PTS_HEALTH__FRESHNESS_SECONDS, which alarms when they stay behind.",
     )
 
 
@@ -134,8 +135,8 @@ class Health(BaseModel, frozen=True, extra="forbid"):
     freshness_seconds: float = Field(
         default=600.0,
         gt=0,
-        description="How long a batch may be in the ledger before every table has it. Windows follow once a minute; "
-        "below 120 an ordinary turn alarms.",
+        description="How long a batch may be in the ledger before every table has it. Windows follow "
+        "every PTS_STREAM__FOLLOW_SECONDS; below twice that, an ordinary turn alarms.",
     )
     file_count: int = Field(
         default=2_000,

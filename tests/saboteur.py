@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from pipelines import cli
-from pipelines.io import delta_rs
+from pipelines.io import delta_rs, upkeep
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger
 from pipelines.io.replays import Replays
@@ -31,6 +31,7 @@ CHANGES_OF_PLACE = (
     (Ledger, "append"),
 )
 STEPS = ((Lake, "_commit_of"), (LiveJob, "_planned"), *CHANGES_OF_PLACE)
+OF_COMPACTION = ((upkeep, "join"), (upkeep, "order"), (upkeep, "vacuum"), (upkeep, "write_checkpoint"))
 
 
 def crash() -> None:
@@ -100,7 +101,8 @@ def main() -> None:
         Timer(int(delay) / 1000, kill).start()
 
     patch = pytest.MonkeyPatch()
-    Saboteur(patch, *STEPS, end=kill_soon if plus else kill, limit=int(limit), also_before=bool(plus))
+    targets = (*STEPS, *OF_COMPACTION)
+    Saboteur(patch, *targets, end=kill_soon if plus else kill, limit=int(limit), also_before=bool(plus))
     cli.main()
 
 

@@ -114,7 +114,7 @@ def _newest_complete(reader: LakeReader) -> int:
     if found["batch_id"] is None:
         raise NotFound(
             f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}. The job "
-            "brings all tables to one batch once a minute; `pts stream --drain` does so at its end."
+            "brings all tables to one batch every PTS_STREAM__FOLLOW_SECONDS; `pts stream --drain` does so at its end."
         )
     return int(found["batch_id"])
 

@@ -89,8 +89,8 @@ def _expired(flow: Flow, before: datetime, lake: Lake) -> Expired:
 def let_go(limits: Mapping[str, datetime], last: LedgerRow, lake: Lake, ledger: Ledger) -> None:
     """Rows of the tables older than these times: first into the archive, then out of the table, then into the ledger.
 
-    All tables must stand at the ledger's last row. Cut off in between, the next start refuses the tables that the
-    ledger does not know so, and says how to go on.
+    All tables must stand at the ledger's last row. Cut off in between, the next start makes the tables that the
+    ledger does not know so anew.
     """
     batch = maintenance_batch(last, "expire")
     for flow in FLOWS:

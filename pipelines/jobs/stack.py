@@ -31,7 +31,10 @@ Say = Callable[[str], None]
 
 
 def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """The named services (none: all) and those that they need, in the order of their start. Raises `InvalidInput`."""
+    """The named services (none: all) and those that they need, in the order of their start.
+
+    The simulated feed goes to a broker of somebody's own only by name. Raises `InvalidInput`.
+    """
     known = [name for name in SERVICES if name not in GROUPED] + list(GROUPS)
     if unknown := sorted(set(named) - set(known)):
         raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(known)}.")
@@ -41,7 +44,8 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
             "Unset it for the embedded one."
         )
     chosen = _asked_for(named)
-    wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - {"broker"}
+    unnamed = {"broker", "simulate"} - set(named)
+    wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - unnamed
     return tuple(name for name in SERVICES if name in wanted)
 
 

@@ -65,7 +65,7 @@ class Verdict:
         outcome: `held`, `broken`, or `not run` where the machine does not permit it.
         seconds: How long it took.
         recovered_after: Seconds from each fault to the next batch.
-        seen_count: Of how many batches the readers saw a whole picture meanwhile.
+        snapshot_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.
     """
 
@@ -73,7 +73,7 @@ class Verdict:
     outcome: str
     seconds: float
     recovered_after: list[float] = field(default_factory=list)
-    seen_count: int = 0
+    snapshot_count: int = 0
     said: str = ""
 
     def as_json(self) -> dict[str, Any]:

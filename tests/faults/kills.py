@@ -77,11 +77,7 @@ def compaction(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load(), scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
-            for _ in range(scene.chance.randint(2, 4)):
-                with scene.pts("compact") as started:
-                    time.sleep(scene.chance.uniform(0.5, 12))
-                    scene.kill(*started)
-            scene.done("compact")
+            _killed_until_done(scene, "compact", moments=COMMAND_MOMENTS)
             assert scene.stop(live) == 0, log.read_text()[-3000:]
         scene.judge()
 

@@ -46,7 +46,8 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
         (("airflow",), EXTERNAL, AIRFLOW),
         (("simulate",), Kafka(), ("broker", "simulate")),
         (("broker",), Kafka(), ("broker",)),
-        ((), EXTERNAL, ("stream", "simulate", *AIRFLOW)),
+        ((), EXTERNAL, ("stream", *AIRFLOW)),
+        (("simulate",), EXTERNAL, ("simulate",)),
         (("stream",), EXTERNAL, ("stream",)),
     ],
 )
