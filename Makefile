@@ -33,8 +33,8 @@ format: $(READY) ## Format the code
 mutations: $(READY) ## Break each rule of the tables on purpose: a test must fail for each
 	$(VENV)/bin/python -m tests.mutations
 
-faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500, or CASE=kill-job:17)
-	$(VENV)/bin/python -m tests.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(CASE)
+faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500 ONLY=kill-job, or CASE=kill-job:17)
+	$(VENV)/bin/python -m tests.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(CASE)
 
 fuzz: $(READY) ## Judge a million random records twice, and insist on one verdict (make fuzz N=20000 SEED=7)
 	$(VENV)/bin/python -m tests.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))

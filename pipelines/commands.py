@@ -292,13 +292,6 @@ class ReplayDrop(Command):
         return ["replay", "drop", self.replay_id]
 
 
-class QuarantineList(Command):
-    """What is in the quarantine, by topic and reason."""
-
-    def argv(self) -> list[str]:
-        return ["quarantine", "list"]
-
-
 class QuarantineShow(Command):
     """The newest records that were rejected for a reason."""
 

@@ -128,8 +128,11 @@ def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]
             for table in tables:
                 upkeep.order(_path(root, table), table.z_order_by)
             return time.monotonic() - began, {}
-    except AnotherWriter as error:
-        return 0.0, {table.name: str(error) for table in tables}
+    except AnotherWriter:
+        left = (
+            "the live job came to no end of a batch in time, or another command had the lake; the next run tries again"
+        )
+        return 0.0, {table.name: left for table in tables}
 
 
 @contextmanager

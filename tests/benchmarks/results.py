@@ -74,7 +74,7 @@ def new_results(options: Options) -> Results:
             "cpu": _cpu(),
             "cores": len(os.sched_getaffinity(0)),
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-            "system": platform.platform(terse=True),
+            "system": f"{platform.system()} {'.'.join(platform.release().split('.')[:2])}",
             "versions": {
                 "python": platform.python_version(),
                 **{name: version(name) for name in packages},

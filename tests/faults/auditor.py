@@ -27,6 +27,9 @@ CONSERVED = """
         (SELECT count(*) FROM silver.ship_routes) AS versions,
         (SELECT count(*) FROM silver.quarantine) AS quarantined,
         (SELECT count(*) FROM gold.remaining_stops) AS reports,
+        (SELECT count(*) FROM gold.remaining_stops AS report JOIN (
+            SELECT tracking_number, max(occurred_at) AS newest FROM silver.ship_events GROUP BY tracking_number
+        ) USING (tracking_number) WHERE report.occurred_at IS DISTINCT FROM newest) AS reports_behind,
         (SELECT count(DISTINCT tracking_number) FROM (
             SELECT tracking_number FROM silver.ship_events UNION ALL SELECT tracking_number FROM silver.ship_routes
         )) AS packages,
@@ -58,6 +61,7 @@ def check_whole(root: str, seen: Snapshot) -> None:
     expected = {
         **promised,
         "reports": found["packages"],
+        "reports_behind": 0,
         "packages": found["packages"],
         "in_windows": 2 * found["scans"],
         "in_hours": found["scans"],

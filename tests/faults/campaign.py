@@ -13,6 +13,7 @@ from tests.faults.scene import NotPermitted, Scene
 
 KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-job": kills.job,
+    "kill-job-before-commit": kills.job_before_commit,
     "kill-job-at-any-time": kills.job_at_any_time,
     "kill-promotion": kills.promotion,
     "kill-job-in-promotion": kills.promotion_by_the_job,
@@ -27,6 +28,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "disk-full": disks.full_for_the_job,
     "disk-full-broker": disks.full_for_the_broker,
     "lake-read-only": disks.read_only,
+    "permission-lost": disks.permission_lost,
     "damaged-files": lake_files.damaged,
     "lost-checkpoint": lake_files.lost_checkpoint,
     "wrong-clocks": clocks.wrong,

@@ -6,12 +6,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
 from pipelines.jobs import stack, topics
+from tests.faults.obeying import CAN_OBEY
 from tests.faults.scene import NotPermitted, Scene
 
 LAKE_BYTES = 96 * 2**20
@@ -93,18 +94,43 @@ def full_for_the_broker(scene: Scene) -> None:
 def read_only(scene: Scene) -> None:
     """The lake can no longer be written, as after an error of the disk; then it can again."""
     scene.lake.mkdir()
+    _refused_while(only_readable(scene.lake), scene)
+
+
+def permission_lost(scene: Scene) -> None:
+    """The user of the job may no longer write, or not even read; then it may again."""
+    scene.obeys_permissions = True
+    _refused_while(without_permission(scene.lake, scene.chance.choice((0o555, 0o000))), scene)
+
+
+def _refused_while(fault: AbstractContextManager[None], scene: Scene) -> None:
+    """The job that runs ends by name, the next start does; after the fault it goes on."""
     with scene.auditor.watching(may_be_away=True):
-        with scene.load():
-            process, log = scene.start("pipelines.cli", "stream")
+        with scene.load(), scene.pts("stream") as (process, log):
             scene.await_batch(log, process)
             time.sleep(scene.chance.uniform(0, 2))
-            with only_readable(scene.lake):
+            with fault:
                 scene.auditor.note_fault()
                 code = process.wait(timeout=180)
                 assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
                 assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
                 scene.refused("stream", "--drain", code=LakeUnavailable.exit_code, says="The lake")
         scene.judge()
+
+
+@contextmanager
+def without_permission(folder: Path, mode: int) -> Iterator[None]:
+    """Gives a folder and those within it these permissions. Raises `NotPermitted`."""
+    if not CAN_OBEY:
+        raise NotPermitted("this user is above permissions, and the machine does not let it be otherwise")
+    before = {path: path.stat().st_mode for path in (folder, *folder.rglob("*")) if path.is_dir()}
+    for path in sorted(before, reverse=True):  # the outer ones last: they lead to the others
+        path.chmod(mode)
+    try:
+        yield
+    finally:
+        for path in sorted(before):
+            path.chmod(before[path])
 
 
 @contextmanager

@@ -1,6 +1,9 @@
 """Processes that the kernel kills, at a moment that the seed draws."""
 
 import time
+from pathlib import Path
+
+from deltalake import DeltaTable
 
 from tests.faults.scene import Scene
 
@@ -9,6 +12,13 @@ BATCH_MOMENTS = 120
 
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
+MOST_TRIES = 12
+WRITTEN_EACH_BATCH = (
+    *("bronze/ship_events", "bronze/ship_routes", "silver/ship_events", "silver/ship_routes", "silver/quarantine"),
+    *("gold/remaining_stops", "gold/stop_activity", "gold/busiest_stops", "gold/carrier_throughput", "ops/batches"),
+)
+"""Folders of tables."""
+
 INTERVAL = ("--from", "2026-01-01", "--to", "2026-01-08")
 WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput")
 EXPECTED = tuple(part for name in WINDOWS for part in ("--expect", name))
@@ -22,6 +32,35 @@ def job(scene: Scene) -> None:
             for _ in range(scene.chance.randint(2, 4)):
                 assert scene.killed("stream", moments=BATCH_MOMENTS)
         scene.judge()
+
+
+def job_before_commit(scene: Scene) -> None:
+    """The live job, when it has written a table's file and no commit names it yet: one table after another."""
+    scene.sent(2)
+    scene.done("stream", "--drain")  # so that every table has its folder
+    with scene.auditor.watching():
+        with scene.load():
+            for table in scene.chance.sample(WRITTEN_EACH_BATCH, 3):
+                _killed_before_commit(scene, scene.lake / table)
+        scene.judge()
+
+
+def _killed_before_commit(scene: Scene, table: Path) -> None:
+    """A commit may be faster than the signal: again then, until a file is there that no version names."""
+    for _ in range(MOST_TRIES):
+        there = data_files(table)
+        with scene.pts("stream") as (process, log):
+            while not data_files(table) - there:
+                assert process.poll() is None, log.read_text()[-3000:]
+            scene.kill(process, log)
+        named = {Path(name).name for name in DeltaTable(table).file_uris()}
+        if data_files(table) - there - named:
+            return
+    raise AssertionError(f"{MOST_TRIES} kills were all too late for a file of {table} without a commit")
+
+
+def data_files(table: Path) -> set[str]:
+    return {file.name for file in table.glob("*.parquet")}
 
 
 def job_at_any_time(scene: Scene) -> None:

@@ -50,6 +50,7 @@ class Scene:
         records_per_batch: Most of them.
         zone: Time zone of the host, as the processes know it.
         clock_off: Seconds by which the host's clock is ahead of the right one.
+        obeys_permissions: Whether permissions of files bind the processes, also those of root.
         auditor: The judge.
     """
 
@@ -59,6 +60,7 @@ class Scene:
         self.records_per_batch = 1_000
         self.zone = "UTC"
         self.clock_off = 0
+        self.obeys_permissions = False
         self.folder = folder
         self.lake = folder / "lake"
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
@@ -117,6 +119,8 @@ class Scene:
 
     @property
     def _program(self) -> tuple[str, ...]:
+        if self.obeys_permissions:
+            return ("tests.faults.obeying", "pipelines.cli")
         return ("tests.faults.off_clock", str(self.clock_off)) if self.clock_off else ("pipelines.cli",)
 
     def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:

@@ -1,11 +1,14 @@
 """Reads the log back, record for record, with a plain consumer."""
 
+import time
+
 from confluent_kafka import Consumer, TopicPartition
 
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
 from tests.oracle.records import LogRecord
 
 INPUTS = ("ship-events", "ship-routes")
+PATIENCE_SECONDS = 300.0
 
 
 def read_log(bootstrap_servers: str, topics: tuple[str, ...] = INPUTS) -> list[LogRecord]:
@@ -17,7 +20,9 @@ def read_log(bootstrap_servers: str, topics: tuple[str, ...] = INPUTS) -> list[L
     )
     missing = sum(offset - begin[topic][number] for topic in topics for number, offset in end[topic].items())
     records: list[LogRecord] = []
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while len(records) < missing:
+        assert time.monotonic() < deadline, f"{len(records)} of {missing} records came"
         for message in consumer.consume(10_000, timeout=0.5):
             assert message.error() is None, message.error()
             headers = message.headers()
