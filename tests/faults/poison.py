@@ -5,7 +5,8 @@
 Drains a log of so many good events, then one of as many of which every one is bad, and then one of events of 1 MB, a
 five-hundredth as many. Each has a broker, a process and a lake of its own. Prints seconds from the start of the process
 to its end, records per second and the most memory that the process and all that it started held. Ends with 1 when bad
-records go at less than half the speed of good ones, or when one of any is not where it belongs.
+records go at less than half the speed of good ones, when bad or large ones take more than one and a half times their
+memory, or when one of any is not where it belongs.
 """
 
 import argparse
@@ -33,6 +34,7 @@ FIRST_MS = 1_772_359_200_000
 PACKAGES = 100_000
 PORTION = 100
 LEAST_RATIO = 0.5
+MOST_MEMORY_RATIO = 1.5
 LARGE_BYTES = 990_000
 """Almost what a producer sends unless told otherwise."""
 
@@ -139,19 +141,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _say("good", of_good)
         of_bad = drained(bad, count, "silver.quarantine", Path(work, "bad"))
         _say("bad", of_bad)
-        _say("large", drained(large, max(1, count // LARGE_SHARE), "silver.ship_events", Path(work, "large")))
-    return told_ratio(of_good, of_bad)
+        of_large = drained(large, max(1, count // LARGE_SHARE), "silver.ship_events", Path(work, "large"))
+        _say("large", of_large)
+    return told_ratios(of_good, of_bad, of_large)
 
 
-def told_ratio(of_good: Measured, of_bad: Measured) -> int:
-    """The exit code, after the ratio of the speeds and of the memory."""
+def told_ratios(of_good: Measured, of_bad: Measured, of_large: Measured) -> int:
+    """The exit code, after the ratios of speed and memory."""
     speed = of_bad.records_per_second / of_good.records_per_second
-    memory = of_bad.resident_mib / of_good.resident_mib
-    sys.stdout.write(f"bad to good: {speed:.2f} of the speed, {memory:.2f} of the memory\n")
+    memory = {"bad": of_bad.resident_mib / of_good.resident_mib, "large": of_large.resident_mib / of_good.resident_mib}
+    sys.stdout.write(f"bad to good: {speed:.2f} of the speed, {memory['bad']:.2f} of the memory\n")
+    sys.stdout.write(f"large to good: {memory['large']:.2f} of the memory\n")
+    faults = [
+        f"{name.capitalize()} records take more than {MOST_MEMORY_RATIO} times the memory of good ones."
+        for name, ratio in memory.items()
+        if ratio > MOST_MEMORY_RATIO
+    ]
     if speed < LEAST_RATIO:
-        sys.stdout.write(f"Bad records go at less than {LEAST_RATIO} of the speed of good ones.\n")
-        return 1
-    return 0
+        faults.append(f"Bad records go at less than {LEAST_RATIO} of the speed of good ones.")
+    sys.stdout.writelines(f"{fault}\n" for fault in faults)
+    return 1 if faults else 0
 
 
 def _say(name: str, measured: Measured) -> None:

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 
 from pipelines import commands
@@ -67,7 +68,8 @@ class Scene:
         self.servers = self.settings.bootstrap_servers
         self.auditor = Auditor(str(self.lake), self.servers, folder / "journal.csv")
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._count = self._load_count = 0
+        self._log_numbers = count(1)
+        self._load_count = 0
 
     @contextmanager
     def open(self) -> Iterator["Scene"]:
@@ -125,8 +127,7 @@ class Scene:
 
     def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A Python module as a process, and its log."""
-        self._count += 1
-        log = self.folder / f"{self._count:03}.log"
+        log = self.folder / f"{next(self._log_numbers):03}.log"
         with log.open("wb") as out:
             process = subprocess.Popen(
                 [sys.executable, "-m", *module], env=self.environment(), stdout=out, stderr=subprocess.STDOUT

@@ -13,10 +13,12 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.io.snapshots import snapshot
+from tests.comparison import Rows, in_micros, stored_rows
 from tests.faults import kills
 from tests.faults.auditor import Auditor, Partial, check_whole
 from tests.faults.campaign import KINDS, Case, cases, run
 from tests.faults.scene import NotPermitted, Scene
+from tests.frames import in_order
 
 pytestmark = pytest.mark.integration
 
@@ -85,6 +87,23 @@ def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: 
     behind = replace(seen, versions={**seen.versions, table: 0})
     with pytest.raises(Partial):
         check_whole(str(killed.lake), behind)
+
+
+def test_reader_notices_reports_that_are_a_batch_behind(killed: Scene) -> None:
+    """Also where no package is new, so that there are as many as there should be."""
+    root, seen, table = str(killed.lake), snapshot(str(killed.lake)), "gold.remaining_stops"
+    newest = stored_rows(root, table)
+    version = seen.versions[table]
+    while (older := _rows_at(killed.lake, version)) == newest:
+        version -= 1
+    assert older
+    with pytest.raises(Partial, match=r"'reports_behind': [1-9]"):
+        check_whole(root, replace(seen, versions={**seen.versions, table: version}))
+
+
+def _rows_at(lake: Path, version: int) -> Rows:
+    table = DeltaTable(lake / "gold" / "remaining_stops", version=version)
+    return in_order(in_micros(table.to_pyarrow_table()).to_pylist())
 
 
 def test_campaign_takes_each_fault_in_its_turn_and_then_the_next_seed() -> None:

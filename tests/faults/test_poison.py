@@ -23,7 +23,7 @@ from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_bronze, expected_rows
 from tests.faults.damage import INVALID_UTF8
 from tests.faults.judging import oracle_verdict
-from tests.faults.poison import Measured, bad, good, large, told_ratio
+from tests.faults.poison import Measured, bad, good, large, told_ratios
 from tests.faults.records import LANES
 from tests.frames import in_order, plain_rows
 from tests.oracle.records import Header, LogRecord
@@ -160,7 +160,10 @@ def _on_log(record: Record) -> LogRecord:
     return LogRecord(record.topic, 0, 0, record.timestamp_ms, record.key, record.value)
 
 
-def test_bad_records_at_less_than_half_the_speed_are_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    assert told_ratio(Measured(100, 1.0, 500), Measured(100, 1.9, 600)) == 0
-    assert told_ratio(Measured(100, 1.0, 500), Measured(100, 2.1, 500)) == 1
-    assert "bad to good: 0.53 of the speed, 1.20 of the memory" in capsys.readouterr().out
+def test_slow_bad_records_and_much_memory_are_failures(capsys: pytest.CaptureFixture[str]) -> None:
+    of_good = Measured(100, 1.0, 500)
+    assert told_ratios(of_good, Measured(100, 1.9, 600), Measured(1, 1.0, 700)) == 0
+    assert "bad to good: 0.53 of the speed, 1.20 of the memory\nlarge to good: 1.40" in capsys.readouterr().out
+    assert told_ratios(of_good, Measured(100, 2.1, 500), of_good) == 1
+    assert told_ratios(of_good, Measured(100, 1.0, 751), of_good) == 1
+    assert told_ratios(of_good, of_good, Measured(1, 1.0, 751)) == 1

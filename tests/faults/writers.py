@@ -2,6 +2,8 @@
 
 import signal
 import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
 from tests.faults.clocks import DAY_SECONDS
@@ -9,6 +11,10 @@ from tests.faults.kills import INTERVAL
 from tests.faults.scene import Scene
 
 TOGETHER_SECONDS = 600
+SIDE_BY_SIDE = (
+    (("backfill", *INTERVAL), ("rebuild", "gold.carrier_throughput")),
+    (("compact",), ("verify",)),
+)
 
 
 def second_job(scene: Scene) -> None:
@@ -68,16 +74,20 @@ def _unseen(scene: Scene, off_seconds: int = 0) -> None:
 
 
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
-    """Beside the stream and readers: compaction, backfill, a rebuild and checks of the tables, one after another."""
-    commands = [("compact",), ("backfill", *INTERVAL), ("rebuild", "gold.carrier_throughput"), ("verify",)]
-    scene.chance.shuffle(commands)
+    """Beside the stream and readers, two at a time: what corrects rows, and what cleans up and checks."""
     with scene.auditor.watching():
-        with scene.load(), scene.pts("stream") as (live, log):
+        with scene.load(), scene.pts("stream") as (live, log), ThreadPoolExecutor(len(SIDE_BY_SIDE)) as lanes:
             scene.await_batch(log, live)
             end = time.monotonic() + seconds
-            for command in cycle(commands):
-                scene.done(*command)
-                if time.monotonic() > end:
-                    break
+
+            def run(commands: Sequence[tuple[str, ...]]) -> None:
+                for command in cycle(commands):
+                    scene.done(*command)
+                    if time.monotonic() > end:
+                        return
+
+            orders = [scene.chance.sample(commands, len(commands)) for commands in SIDE_BY_SIDE]
+            for ended in [lanes.submit(run, commands) for commands in orders]:
+                ended.result()
             assert scene.stop(live) == 0, log.read_text()[-3000:]
         scene.judge()
