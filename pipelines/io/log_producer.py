@@ -11,6 +11,9 @@ DELIVERY_SECONDS = 30.0
 
 FULL_QUEUE_WAIT_SECONDS = 0.05
 
+LARGEST_RECORD_BYTES = 16_000_000
+"""A little less than the embedded broker takes (`message.max.bytes` in infra/kafka/server.properties)."""
+
 REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._INVALID_DIFFERENT_RECORD}
 """How a broker answers for each record of a batch in which `message.timestamp.after.max.ms` excludes a timestamp."""
 
@@ -38,6 +41,7 @@ class LogProducer:
                 "enable.idempotence": is_idempotent,
                 "acks": "all",
                 "linger.ms": 50,
+                "message.max.bytes": LARGEST_RECORD_BYTES,
                 "compression.type": "lz4",
                 "queue.buffering.max.messages": 200_000,
                 "queue.buffering.max.kbytes": 128 * 1024,

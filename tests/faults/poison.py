@@ -2,11 +2,11 @@
 
     python -m tests.faults.poison [--records 1000000]
 
-Drains a log of so many good events, then one of as many of which every one is bad, and then one of events of 1 MB, a
-five-hundredth as many. Each has a broker, a process and a lake of its own. Prints seconds from the start of the process
-to its end, records per second and the most memory that the process and all that it started held. Ends with 1 when bad
-records go at less than half the speed of good ones, when bad or large ones take more than one and a half times their
-memory, or when one of any is not where it belongs.
+Drains a log of so many good events, one of as many of which every one is bad, one of events of 1 MB, a five-hundredth
+as many, and one of events of 10 MB, a tenth of that. Each has a broker, a process and a lake of its own. Prints seconds
+from the start of the process to its end, records per second and the most memory that the process and all that it
+started held. Ends with 1 when bad records go at less than half the speed of good ones, when others take more than one
+and a half times their memory, or when one of any is not where it belongs.
 """
 
 import argparse
@@ -35,10 +35,7 @@ PACKAGES = 100_000
 PORTION = 100
 LEAST_RATIO = 0.5
 MOST_MEMORY_RATIO = 1.5
-LARGE_BYTES = 990_000
-"""Almost what a producer sends unless told otherwise."""
-
-LARGE_SHARE = 500
+LARGE_SHARE, HUGE_SHARE = 500, 5_000
 
 
 @dataclass(frozen=True)
@@ -70,10 +67,19 @@ def bad(number: int) -> Record:
 
 
 def large(number: int) -> Record:
-    """The same with a text of almost a megabyte, which the rules accept."""
+    """The same with a text of a megabyte, which the rules accept."""
+    return _with_text(number, 1_000_000)
+
+
+def huge(number: int) -> Record:
+    """The same with ten of them."""
+    return _with_text(number, 10_000_000)
+
+
+def _with_text(number: int, length: int) -> Record:
     record = good(number)
     assert record.value is not None
-    return record._replace(value=record.value.replace(b"In transit", b"%07d " % number * (LARGE_BYTES // 8)))
+    return record._replace(value=record.value.replace(b"In transit", b"%07d " % number * (length // 8)))
 
 
 SPOILS: tuple[Callable[[Record, bytes], Record], ...] = (
@@ -137,38 +143,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=1_000_000, help="in each of the two logs")
     count = parser.parse_args(arguments).records
     with signals_interrupt(), tempfile.TemporaryDirectory() as work:
-        of_good = drained(good, count, "silver.ship_events", Path(work, "good"))
-        _say("good", of_good)
-        of_bad = drained(bad, count, "silver.quarantine", Path(work, "bad"))
-        _say("bad", of_bad)
-        of_large = drained(large, max(1, count // LARGE_SHARE), "silver.ship_events", Path(work, "large"))
-        _say("large", of_large)
-    return told_ratios(of_good, of_bad, of_large)
+        others = {
+            "bad": (bad, count, "silver.quarantine"),
+            "large": (large, max(1, count // LARGE_SHARE), "silver.ship_events"),
+            "huge": (huge, max(1, count // HUGE_SHARE), "silver.ship_events"),
+        }
+        of_good = _told("good", drained(good, count, "silver.ship_events", Path(work, "good")))
+        found = {name: _told(name, drained(*what, Path(work, name))) for name, what in others.items()}
+    return told_ratios(of_good, **found)
 
 
-def told_ratios(of_good: Measured, of_bad: Measured, of_large: Measured) -> int:
+def told_ratios(of_good: Measured, *, bad: Measured, **large: Measured) -> int:
     """The exit code, after the ratios of speed and memory."""
-    speed = of_bad.records_per_second / of_good.records_per_second
-    memory = {"bad": of_bad.resident_mib / of_good.resident_mib, "large": of_large.resident_mib / of_good.resident_mib}
-    sys.stdout.write(f"bad to good: {speed:.2f} of the speed, {memory['bad']:.2f} of the memory\n")
-    sys.stdout.write(f"large to good: {memory['large']:.2f} of the memory\n")
-    faults = [
-        f"{name.capitalize()} records take more than {MOST_MEMORY_RATIO} times the memory of good ones."
-        for name, ratio in memory.items()
-        if ratio > MOST_MEMORY_RATIO
-    ]
-    if speed < LEAST_RATIO:
-        faults.append(f"Bad records go at less than {LEAST_RATIO} of the speed of good ones.")
+    speed = bad.records_per_second / of_good.records_per_second
+    sys.stdout.write(f"bad to good: {speed:.2f} of the speed\n")
+    faults = [f"Bad records go at less than {LEAST_RATIO} of the speed of good ones."] * (speed < LEAST_RATIO)
+    for name, measured in {"bad": bad, **large}.items():
+        memory = measured.resident_mib / of_good.resident_mib
+        sys.stdout.write(f"{name} to good: {memory:.2f} of the memory\n")
+        if memory > MOST_MEMORY_RATIO:
+            faults.append(f"{name.capitalize()} records take more than {MOST_MEMORY_RATIO} times their memory.")
     sys.stdout.writelines(f"{fault}\n" for fault in faults)
     return 1 if faults else 0
 
 
-def _say(name: str, measured: Measured) -> None:
+def _told(name: str, measured: Measured) -> Measured:
     sys.stdout.write(
         f"{name}: {measured.records:,} records in {measured.seconds:.1f} s, "
         f"{measured.records_per_second:,.0f} records/s, {measured.resident_mib:,} MiB\n"
     )
     sys.stdout.flush()
+    return measured
 
 
 if __name__ == "__main__":
