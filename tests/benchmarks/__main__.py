@@ -22,7 +22,7 @@ from tests.benchmarks.drains import Drains
 from tests.benchmarks.embedded_stack import stack_of_ours
 from tests.benchmarks.flink.setup import set_up
 from tests.benchmarks.growth import growth_of_ours
-from tests.benchmarks.options import CONTENDERS, HOME, PARTS, Options, chosen
+from tests.benchmarks.options import CONTENDERS, HOME, PARTS, PEERS_TAKE_PART_IN, Options, chosen
 from tests.benchmarks.plot import charts
 from tests.benchmarks.profile import profile_of_ours
 from tests.benchmarks.results import Results, new_results
@@ -69,7 +69,7 @@ def main() -> None:
 
     try:
         with signals_interrupt():  # SIGTERM, too, ends all that was started
-            if "flink" in options.contenders:
+            if "flink" in options.contenders and not set(PEERS_TAKE_PART_IN).isdisjoint(options.parts):
                 set_up()
             measure(options, results, work, logs, record)
     finally:

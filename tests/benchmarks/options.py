@@ -8,6 +8,7 @@ HOME = ROOT / "var" / "benchmarks"
 """Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
 
 PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison", "stack")
+PEERS_TAKE_PART_IN = ("drain-cold", "drain-warm", "freshness")
 CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
 
 SIZES = (
