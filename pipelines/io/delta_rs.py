@@ -26,6 +26,7 @@ from deltalake.table import TableMerger
 from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.delta_table import opened
 from pipelines.io.table_log import Transaction
 from pipelines.tables import Table
 
@@ -56,7 +57,7 @@ def create(path: str, schema_json: str, table: Table) -> None:
 
 def definition(path: str) -> tuple[str, dict[str, str]]:
     """The table's schema as the Delta protocol writes it, and its properties."""
-    table = DeltaTable(path)
+    table = opened(path)
     return table.schema().to_json(), table.metadata().configuration
 
 
@@ -117,12 +118,12 @@ def files(path: str, column: str | None = None, spans: Spans = (), version: int 
 
 def _add_actions(path: str, version: int | None = None) -> pa.Table:
     """What the log says of each file of the version, its statistics as `min.<column>` and `max.<column>`."""
-    return pa.table(DeltaTable(path, version=version).get_add_actions(flatten=True))
+    return pa.table(opened(path, version).get_add_actions(flatten=True))
 
 
 def append(path: str, rows: pa.Table, table: Table, transaction: Transaction) -> None:
     """Adds the rows, once per transaction."""
-    target = DeltaTable(path)
+    target = opened(path)
     if not _is_written(target, transaction):
         with _refusals(table):
             write_deltalake(target, rows, mode="append", commit_properties=_commit(transaction))
@@ -135,9 +136,9 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
 
     A table that is append-only is not from here until `end_take_over`; neither of the two commits touches a row.
     """
-    if _is_written(target := DeltaTable(path), transaction):
+    if _is_written(target := opened(path), transaction):
         return
-    there, wanted = {file["path"]: file for file in _files(target)}, _files(DeltaTable(source, version=version))
+    there, wanted = {file["path"]: file for file in _files(target)}, _files(opened(source, version))
     stay = there.keys() & {file["path"] for file in wanted}
     now = int(time.time() * 1000)
     actions: list[AddAction | RemoveAction] = [
@@ -150,14 +151,14 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
 
 def end_take_over(path: str, table: Table) -> None:
     """Makes the table append-only again, if it is to be."""
-    _set_append_only(DeltaTable(path), is_append_only=table.is_append_only)
+    _set_append_only(opened(path), is_append_only=table.is_append_only)
 
 
 def restore(path: str, version: int, transaction: Transaction) -> None:
     """Gives the table the rows that it had at a version, in one commit, once per transaction. No row is written: the
     commit names the files of that version. An append-only table is no exception.
     """
-    if not _is_written(target := DeltaTable(path), transaction):
+    if not _is_written(target := opened(path), transaction):
         target.restore(version, commit_properties=_commit(transaction))
 
 
@@ -216,7 +217,7 @@ def _merge(
     if not rows.num_rows:  # A merge of none would leave no commit, and so no trace of the transaction.
         append(path, rows, table, transaction)
         return
-    target = DeltaTable(path)
+    target = opened(path)
     if _is_written(target, transaction):
         return
     merger = target.merge(

@@ -3,7 +3,6 @@
 No row is changed: the commits made here say so (`dataChange` is false), or carry no file at all.
 """
 
-import json
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,8 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable
+
+from pipelines.io.delta_table import last_checkpoint, opened
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""
@@ -62,7 +62,7 @@ class State:
 
 def state(path: str) -> State:
     """How a table's files are now."""
-    table = DeltaTable(path)
+    table = opened(path)
     sizes = pa.table(table.get_add_actions())["size_bytes"]
     small = pc.sum(pc.less(sizes, SMALL_BYTES)).as_py() or 0
     there = [size for each in Path(path).glob("*.parquet") if (size := _size(each)) is not None]
@@ -73,14 +73,14 @@ def state(path: str) -> State:
 def join(path: str) -> None:
     """Joins small files, neighbours with neighbours, until few are left."""
     while state(path).has_many_small:
-        done = DeltaTable(path).optimize.compact(target_size=TARGET_BYTES, max_concurrent_tasks=1)
+        done = opened(path).optimize.compact(target_size=TARGET_BYTES, max_concurrent_tasks=1)
         if done["numFilesRemoved"] <= done["numFilesAdded"]:
             break
 
 
 def order(path: str, columns: Sequence[str]) -> None:
     """Writes all rows anew, ordered along the columns (Z-order). Who changes the table's rows meanwhile, fails."""
-    DeltaTable(path).optimize.z_order(columns, target_size=TARGET_BYTES, max_concurrent_tasks=1)
+    opened(path).optimize.z_order(columns, target_size=TARGET_BYTES, max_concurrent_tasks=1)
 
 
 def unneeded(path: str, retention: timedelta, versions: Collection[int]) -> Extent:
@@ -100,16 +100,15 @@ def vacuum(path: str, retention: timedelta, versions: Collection[int]) -> None:
 
 def _vacuum(path: str, retention: timedelta, versions: Collection[int], *, dry_run: bool) -> list[str]:
     hours = int(retention / timedelta(hours=1))
-    return DeltaTable(path).vacuum(
+    return opened(path).vacuum(
         hours, dry_run=dry_run, enforce_retention_duration=False, full=True, keep_versions=sorted(versions)
     )
 
 
 def write_checkpoint(path: str) -> bool:
     """Writes the newest version as a checkpoint of the log, if the last one is far behind; tells whether it did."""
-    table, last = DeltaTable(path), Path(path, "_delta_log", "_last_checkpoint")
-    before = json.loads(last.read_text())["version"] if last.exists() else 0
-    if table.version() - before < LONG_LOG:
+    table = opened(path)
+    if table.version() - (last_checkpoint(path) or 0) < LONG_LOG:
         return False
     table.create_checkpoint()
     return True

@@ -119,7 +119,9 @@ def lost_checkpoint(scene: Scene) -> None:
 
 
 def happens(scene: Scene, name: str) -> None:
-    """A damage, and the next start. After a refusal what was there is put back; what the start added, stays."""
+    """A damage, and the next start. After a refusal what was there is put back; what the start added, stays. Where the
+    job goes on, a compaction does, too.
+    """
     damage, kept = DAMAGES[name], scene.folder / "kept"
     shutil.copytree(scene.lake, kept)
     damage.how(newest(scene.lake, damage.pattern))
@@ -129,5 +131,6 @@ def happens(scene: Scene, name: str) -> None:
     if damage.code:
         shutil.copytree(kept, scene.lake, dirs_exist_ok=True)
     else:
+        scene.done("compact")
         scene.auditor.judge()
     shutil.rmtree(kept)

@@ -1,6 +1,7 @@
 """Several who write at once: a second live job, and everything that may run beside the first."""
 
 import signal
+import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -75,16 +76,21 @@ def _unseen(scene: Scene, off_seconds: int = 0) -> None:
 
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
     """Beside the stream and readers, two at a time: what corrects rows, and what cleans up and checks."""
+    scene.sent(2)
+    scene.done("stream", "--drain")  # so that there is a batch to verify
     with scene.auditor.watching():
         with scene.load(), scene.pts("stream") as (live, log), ThreadPoolExecutor(len(SIDE_BY_SIDE)) as lanes:
             scene.await_batch(log, live)
-            end = time.monotonic() + seconds
+            end, over = time.monotonic() + seconds, threading.Event()
 
             def run(commands: Sequence[tuple[str, ...]]) -> None:
-                for command in cycle(commands):
-                    scene.done(*command)
-                    if time.monotonic() > end:
-                        return
+                try:
+                    for command in cycle(commands):
+                        scene.done(*command)
+                        if over.is_set() or time.monotonic() > end:
+                            break
+                finally:
+                    over.set()
 
             orders = [scene.chance.sample(commands, len(commands)) for commands in SIDE_BY_SIDE]
             for ended in [lanes.submit(run, commands) for commands in orders]:
