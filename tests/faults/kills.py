@@ -5,6 +5,8 @@ from pathlib import Path
 
 from deltalake import DeltaTable
 
+from pipelines.errors import LakeMismatch
+from pipelines.io.replays import Replays
 from tests.faults.scene import Scene
 
 BATCH_MOMENTS = 120
@@ -85,16 +87,24 @@ def promotion(scene: Scene) -> None:
 
 
 def promotion_by_the_job(scene: Scene) -> None:
-    """The same beside a live job, which dies in the middle of it."""
+    """The same beside a live job, which dies in the middle of its part. Who waits for it does that part then, unless a
+    batch was cut off: that is for the next start.
+    """
     _wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
     with scene.load(rate=50):
         with scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
-            with scene.pts("replay", "promote", "fix"):
-                time.sleep(scene.chance.uniform(0.5, 12))
+            with scene.pts("replay", "promote", "fix") as (waiting, said):
+                while not Replays(str(scene.lake)).load("fix").promotions:
+                    assert waiting.poll() is None, said.read_text()[-3000:]
+                time.sleep(scene.chance.uniform(0, 1.5))
                 scene.kill(live, log)
+                code = waiting.wait(timeout=300)
+                assert code in {0, LakeMismatch.exit_code}, f"code {code}\n{said.read_text()[-3000:]}"
+        if code:
+            scene.done("stream", "--drain")
         scene.done("replay", "promote", "fix")
     scene.judge()
 
