@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
+from pipelines.jobs.interrupts import signals_interrupt
 from tests.faults.campaign import KINDS, Case, Verdict, cases, judged
 
 RESULTS = Path("var/faults")
@@ -35,13 +36,14 @@ def main() -> None:
     results = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}.json"
     verdicts: list[Verdict] = []
     try:
-        for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
-            verdict = judged(case)
-            say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
-            if verdict.outcome == "broken":
-                say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
-            verdicts.append(verdict)
-            results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
+        with signals_interrupt():
+            for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
+                verdict = judged(case)
+                say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
+                if verdict.outcome == "broken":
+                    say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
+                verdicts.append(verdict)
+                results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
     finally:  # a long campaign that is ended tells how far it came
         show(verdicts)
         say(f"Every case is in {results}.")

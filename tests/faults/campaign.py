@@ -107,6 +107,9 @@ def judged(case: Case) -> Verdict:
 
     try:
         scene = run(case, folder)
+    except KeyboardInterrupt:
+        shutil.rmtree(folder)
+        raise
     except NotPermitted as error:
         shutil.rmtree(folder)
         return Verdict(str(case), "not run", seconds(), said=str(error))

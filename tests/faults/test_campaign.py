@@ -3,7 +3,11 @@
 `make faults` runs all of them, as often as it is told.
 """
 
+import os
 import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +16,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
+from pipelines.io.airflow import PROJECT
+from pipelines.io.pid_lock import holder
 from pipelines.io.snapshots import snapshot
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.faults import kills
@@ -113,3 +119,19 @@ def test_campaign_takes_each_fault_in_its_turn_and_then_the_next_seed() -> None:
     assert Case.parse(str(found[-1])) == found[-1]
     with pytest.raises(ValueError, match="there is no fault 'fire'"):
         Case.parse("fire:1")
+
+
+def test_campaign_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(PROJECT)}
+    campaign = subprocess.Popen([sys.executable, "-m", "tests.faults", "kill-job:0"], cwd=tmp_path, env=environment)
+    try:
+        while not (found := [holder(file) for file in tmp_path.glob("*/home/run/broker.pid")]) or found[0] is None:
+            assert campaign.poll() is None
+            time.sleep(0.1)
+        broker = found[0]
+    finally:
+        campaign.terminate()
+        assert campaign.wait(timeout=60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(broker, 0)
+    assert [each.name for each in tmp_path.iterdir()] == ["var"]
