@@ -1,9 +1,11 @@
 """Topics and offsets of a cluster, without a JVM. `BrokerUnavailable` comes within about 5 s when no broker answers."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -14,6 +16,9 @@ from confluent_kafka.cimpl import NewTopic
 
 from pipelines.contracts.topics import Topic
 from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
+
+K = TypeVar("K")
+V = TypeVar("V")
 
 TIMEOUT_SECONDS = 5.0
 ELECTION_SECONDS = 10.0
@@ -52,9 +57,9 @@ def topic_states(bootstrap_servers: str, names: Iterable[str]) -> dict[str, Topi
         futures = client.describe_configs(resources, request_timeout=TIMEOUT_SECONDS) if resources else {}
         return {
             resource.name: TopicState(
-                partitions[resource.name], {entry.name: str(entry.value) for entry in future.result().values()}
+                partitions[resource.name], {name: str(entry.value) for name, entry in config.items()}
             )
-            for resource, future in futures.items()
+            for resource, config in _existing(futures).items()
         }
 
 
@@ -121,10 +126,15 @@ def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dic
 
 
 def _descriptions(client: AdminClient, names: Iterable[str]) -> dict[str, TopicDescription]:
+    return _existing(client.describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_SECONDS))
+
+
+def _existing(asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
+    """The answers of topics that exist."""
     found = {}
-    for name, future in client.describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_SECONDS).items():
+    for key, future in asked.items():
         try:
-            found[name] = future.result()
+            found[key] = future.result()
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise

@@ -14,6 +14,7 @@ from pipelines.io.kafka_admin import end_offsets
 from pipelines.jobs import stack, topics
 from tests.faults.scene import Scene
 from tests.integration.log_reader import read_log
+from tests.integration.topic_deletion import delete_topics
 
 EVENTS = "ship-events"
 BATCH_HEADER = struct.Struct(">qi")
@@ -82,10 +83,7 @@ def recreated(scene: Scene) -> None:
     scene.done("stream", "--drain")
     log = read_log(scene.servers)
     before = end_offsets(scene.servers, [EVENTS])[EVENTS]
-    admin = AdminClient({"bootstrap.servers": scene.servers})
-    for future in admin.delete_topics([EVENTS]).values():
-        future.result()
-    time.sleep(1)
+    delete_topics(scene.servers, EVENTS)
     topics.run(commands.Topics(), scene.settings)
     partition = min(number for number, offset in before.items() if offset)
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")

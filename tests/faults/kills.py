@@ -12,6 +12,9 @@ from tests.faults.scene import Scene
 BATCH_MOMENTS = 120
 """Moments of about the first three batches of a job."""
 
+CYCLE_MOMENTS = 600
+"""Of so many batches that the tables that follow have come up with the others, and readers saw it."""
+
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
 MOST_TRIES = 12
@@ -27,12 +30,14 @@ EXPECTED = tuple(part for name in WINDOWS for part in ("--expect", name))
 
 
 def job(scene: Scene) -> None:
-    """The live job, again and again: at a write, between tables, between ledger and checkpoint."""
+    """The live job, again and again: at a write, between tables, between ledger and checkpoint; soon or late in its
+    life.
+    """
     with scene.auditor.watching():
         with scene.load():
             time.sleep(2)
             for _ in range(scene.chance.randint(2, 4)):
-                assert scene.killed("stream", moments=BATCH_MOMENTS)
+                assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, CYCLE_MOMENTS)))
         scene.judge()
 
 

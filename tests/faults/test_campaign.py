@@ -33,8 +33,8 @@ SHORT = ("kill-broker:1", "partition-added:1", "disk-full:1")
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A lake whose job was killed again and again, and its log: the promises held."""
-    with Scene(tmp_path_factory.mktemp("kill"), seed=1).open() as scene:
+    """A lake whose job was killed again and again, twice after many batches, and its log: the promises held."""
+    with Scene(tmp_path_factory.mktemp("kill"), seed=12).open() as scene:
         kills.job(scene)
         assert scene.auditor.recovered_after
         assert len(scene.auditor.seen) > 1, "readers saw the tables move on while the job was killed"

@@ -9,6 +9,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 
 from pipelines.errors import InvalidInput
 from pipelines.io.log_producer import LogProducer
+from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
@@ -23,7 +24,7 @@ def strict_broker(broker: str) -> Iterator[str]:
     topic = NewTopic(TOPIC, 1, 1, config={"message.timestamp.after.max.ms": "3600000"})
     client.create_topics([topic])[TOPIC].result()
     yield broker
-    client.delete_topics([TOPIC])[TOPIC].result()
+    delete_topics(broker, TOPIC)
 
 
 def test_a_refused_record_fails_the_flush_with_the_way_out(strict_broker: str) -> None:

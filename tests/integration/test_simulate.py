@@ -7,7 +7,6 @@ from itertools import chain, islice
 
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
-from confluent_kafka.admin import AdminClient
 
 from pipelines.commands import Simulate, Topics
 from pipelines.contracts.topics import INPUT_TOPICS
@@ -16,6 +15,7 @@ from pipelines.jobs import simulate
 from pipelines.jobs.topics import run as create_missing_topics
 from pipelines.settings import Kafka, Settings
 from pipelines.simulation.feed import Record, feed
+from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
@@ -30,9 +30,7 @@ def topics(broker: str) -> Iterator[str]:
     created = create_missing_topics(Topics(), Settings(kafka=Kafka(bootstrap_servers=broker)))
     yield broker
     if created:
-        client = AdminClient({"bootstrap.servers": broker})
-        for deletion in client.delete_topics(list(created)).values():
-            deletion.result()
+        delete_topics(broker, *created)
 
 
 def simulated(servers: str, **parameters: object) -> tuple[simulate.SimulateSummary, Log]:

@@ -20,6 +20,7 @@ from pipelines.io.pid_lock import holder
 from pipelines.jobs import stack, topics
 from pipelines.settings import Broker, Kafka, Settings
 from pipelines.settings_variables import as_variables
+from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
@@ -124,7 +125,7 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     with pytest.raises(TopicMismatch, match="ship-events has 4 partitions, PTS_KAFKA__PARTITIONS says 3"):
         topics.run(commands.Topics(), three)
 
-    _delete(servers, "ship-routes")
+    delete_topics(servers, "ship-routes")
     _set_config(servers, "ship-events", "retention.ms", "1000")
     with pytest.raises(TopicMismatch, match=r"retention\.ms=1000 where the contract says -1: set retention\.ms=-1"):
         topics.run(commands.Topics(), stack_settings)
@@ -138,12 +139,6 @@ def _run_and_kill_the_broker(settings: Settings) -> None:
         os.kill(pid, signal.SIGKILL)
         for _ in watch:
             pass
-
-
-def _delete(servers: str, topic: str) -> None:
-    client = AdminClient({"bootstrap.servers": servers})
-    for deleted in client.delete_topics([topic]).values():
-        deleted.result()
 
 
 def _set_config(servers: str, topic: str, name: str, value: str) -> None:

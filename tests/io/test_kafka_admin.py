@@ -52,3 +52,13 @@ def test_another_refusal_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(kafka_admin, "_client", lambda _: cluster)
     with pytest.raises(BrokerUnavailable, match="refuses"):
         kafka_admin.end_offsets("here:9092", ["ship-events"])
+
+
+def test_topic_that_goes_away_between_two_questions_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster = Cluster([])
+    gone = KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART))
+    monkeypatch.setattr(
+        cluster, "describe_configs", lambda asked, **_: {each: _done(gone) for each in asked}, raising=False
+    )
+    monkeypatch.setattr(kafka_admin, "_client", lambda _: cluster)
+    assert kafka_admin.topic_states("here:9092", ["ship-events"]) == {}
