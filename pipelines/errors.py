@@ -113,3 +113,9 @@ class AlertFailed(PtsError):
     """An alert could not be delivered."""
 
     exit_code = 18
+
+
+class JavaEnded(PtsError):
+    """Spark's Java ended by itself: it had no memory left, or somebody killed it."""
+
+    exit_code = 19

@@ -1,9 +1,10 @@
 """The one place that builds a Spark session."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -126,7 +127,16 @@ def close_session(spark: SparkSession) -> None:
     loss DuckDB's binding would lament on standard error when the process ends.
     """
     gateway = spark.sparkContext._gateway
-    spark.stop()
+    if java_exit_code(spark) is None:
+        spark.stop()
     if gateway:
         gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None  # a session opened later starts a Java of its own
+
+
+def java_exit_code(spark: SparkSession, patience_seconds: float = 0.0) -> int | None:
+    """With which code the session's Java has ended, as the operating system tells it; None while it runs."""
+    with suppress(subprocess.TimeoutExpired):
+        code: int = spark.sparkContext._gateway.proc.wait(patience_seconds)  # type: ignore[union-attr]
+        return code
+    return None

@@ -18,12 +18,14 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pipelines import commands
+from pipelines.errors import JavaEnded
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
+from tests.benchmarks.processes import processes
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
@@ -161,6 +163,20 @@ def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, tmp_path: P
     assert refused.returncode == 8
     assert refused.stderr.startswith("pts: The lake")
     assert "Traceback" not in refused.stderr
+
+
+def test_java_that_ends_is_one_sentence_and_the_next_start_goes_on(base: Settings, tmp_path: Path) -> None:
+    environment, log = settings_of(base, "without_java"), tmp_path / "job.log"
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"batch_id"')
+        (java,) = [each for each in processes().values() if each.parent == job.pid]
+        os.kill(java.identity[0], signal.SIGKILL)
+        assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
+    said = log.read_text()
+    assert "pts: Spark's Java ended by itself, with code -9. Nothing is lost." in said
+    assert "leaked" not in said
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
 
 
 def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:
