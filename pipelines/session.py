@@ -136,7 +136,8 @@ def close_session(spark: SparkSession) -> None:
 
 def java_exit_code(spark: SparkSession, patience_seconds: float = 0.0) -> int | None:
     """With which code the session's Java has ended, as the operating system tells it; None while it runs."""
-    with suppress(subprocess.TimeoutExpired):
-        code: int = spark.sparkContext._gateway.proc.wait(patience_seconds)  # type: ignore[union-attr]
-        return code
+    process: subprocess.Popen[bytes] | None = getattr(spark.sparkContext._gateway, "proc", None)
+    if process:  # none under spark-submit, whose Java outlives this process
+        with suppress(subprocess.TimeoutExpired):
+            return process.wait(patience_seconds)
     return None

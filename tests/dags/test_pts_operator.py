@@ -83,6 +83,7 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
         errors.Interrupted,
         errors.Unhealthy,
         errors.AlertFailed,
+        errors.JavaEnded,
     }
     assert (how.type is AirflowFailException) == (error not in time_may_help)
 
