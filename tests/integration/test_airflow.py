@@ -9,6 +9,7 @@ import threading
 import time
 import urllib.error
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,6 +120,16 @@ def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> N
     assert {dag["dag_id"] for dag in found} == DAG_IDS
     assert all(dag["fileloc"].startswith(str(airflow.DAGS)) for dag in found)
     assert api.call("/api/v2/importErrors")["total_entries"] == 0
+
+
+def test_requests_that_write_at_once_are_all_answered(api: Api) -> None:
+    def pause_and_resume(_: int) -> None:
+        for is_paused in (True, False):
+            api.call("/api/v2/dags/compact", {"is_paused": is_paused}, "PATCH")
+
+    with ThreadPoolExecutor(4) as people:
+        list(people.map(pause_and_resume, range(50)))  # one that is not answered in 30 s is an error
+    assert api.call("/api/v2/dags/compact")["is_paused"] is False
 
 
 def test_windows_that_are_wrong_fail_the_check_whose_page_shows_it_to_those_who_are_logged_in(
