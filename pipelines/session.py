@@ -24,6 +24,8 @@ JAVA_OPTIONS = (
     # On two cores the collector that stops everything and is done beats the one that works beside the job: 15 % of a
     # batch.
     "-XX:+UseParallelGC -XX:+UseCompactObjectHeaders "
+    # Spark survives the loss of a helper thread, and then waits for its work for ever.
+    "-XX:+ExitOnOutOfMemoryError "
     # What of the cache it could not use, it would tell on standard output.
     "-Xlog:aot*=error"
 )
@@ -52,14 +54,21 @@ PROPERTIES = {
     # What is held, is held for seconds: to compress it takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
-    # The job plans its reads anew in each batch; consumers of the last one are of no use for long.
-    "spark.kafka.consumer.cache.timeout": "30s",
-    "spark.kafka.consumer.fetchedData.cache.timeout": "30s",
+    # The job plans its reads anew in each batch; consumers of the last one, and what they have
+    # fetched ahead, are of no use for long.
+    "spark.kafka.consumer.cache.timeout": "5s",
+    "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
+    "spark.kafka.consumer.fetchedData.cache.timeout": "5s",
+    "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Every hash table and sort begins with a page, by default of a 32nd of the heap: zeroed, and soon garbage.
     "spark.buffer.pageSize": "2m",
+    # Records may be large: readers and writers of Parquet hold few rows at once, not 4,096 and 100.
+    "spark.sql.parquet.columnarReaderBatchSize": "128",
+    "spark.hadoop.parquet.page.size.row.check.min": "1",
+    "spark.hadoop.parquet.block.size.row.check.min": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What the job takes out of Spark: the rows of small batches. More than this stays in it.
+    # What the job takes out of Spark: the rows of small batches, unless they are large (`io/row_sizes.py`).
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }

@@ -17,6 +17,8 @@ Offsets = dict[str, dict[int, int]]
 CONSUMER = {
     # Fewer and larger polls than by default (500): Spark asks for the ends of the log after each.
     "kafka.max.poll.records": "5000",
+    # Compressed, as they are on the log: of texts that repeat themselves, a fetch of 1 MiB (the default) was 200 MB.
+    "kafka.max.partition.fetch.bytes": "131072",
     # At the end of the log a consumer has already asked for more. The broker keeps that question for 500 ms, by
     # default, and answers no other one meanwhile: Spark's, after every poll, for the ends of the log.
     "kafka.fetch.max.wait.ms": "5",

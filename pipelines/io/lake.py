@@ -19,6 +19,7 @@ from pipelines.errors import LakeMismatch
 from pipelines.io import delta_rs
 from pipelines.io.definition import columns_ddl, differences, parsed_schema, schema_of
 from pipelines.io.delta_rs import Spans
+from pipelines.io.row_sizes import all_small, long_columns, marked
 from pipelines.io.storage import MISREAD_PATH, Storage
 from pipelines.io.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
@@ -26,9 +27,6 @@ from pipelines.tables import Table
 MANY = 1 << 62
 FEW_ROWS = 250_000
 """Up to here, rows are handed to this process, as some 50 MB, and written without Spark."""
-
-TOO_LARGE = "spark.driver.maxResultSize"
-"""How Spark says that rows are more bytes than this process may be given."""
 
 
 class Lake:
@@ -170,7 +168,7 @@ class Lake:
 
         `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
         """
-        if (few := self.in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
             return self._save(rows.write.mode("append"), table, transaction)
         delta_rs.append(self.path(table), few, table, transaction)
         return self._commit_of(table, transaction)
@@ -185,7 +183,7 @@ class Lake:
 
     def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        if (few := self.in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
             with self._transaction(transaction):
                 self._merger(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
         else:
@@ -194,7 +192,7 @@ class Lake:
 
     def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
         """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
-        if (few := self.in_memory(rows, expected)) is None:
+        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
             sums: dict[str, str | Column] = {
                 name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
             }
@@ -208,19 +206,11 @@ class Lake:
         """Whether so many rows are written in the shorter way."""
         return expected <= FEW_ROWS and self.is_folder
 
-    def in_memory(self, rows: DataFrame, expected: int) -> pa.Table | None:
-        """The rows, when they are few; None when they are not, or too large, or the lake is not a folder.
-
-        Rows that are few may be large: Spark's own limit on what it hands to this process bounds them.
+    def in_memory(self, rows: DataFrame, long: tuple[str, ...], expected: int) -> pa.Table | None:
+        """The rows, when they are few; None when they are not, or the lake is not a folder, or when one of them has too
+        much in the columns that may be long (`marked`).
         """
-        if not self.are_few(expected):
-            return None
-        try:
-            return rows.toArrow()
-        except Exception as error:
-            if TOO_LARGE not in str(error):
-                raise
-            return None
+        return all_small(marked(rows, long, expected).toArrow()) if self.are_few(expected) else None
 
     def delete(self, condition: Column, table: Table, transaction: Transaction) -> Change:
         """Takes out the rows for which the condition holds, once per transaction; returns the commit."""

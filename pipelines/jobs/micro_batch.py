@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from pyspark import inheritable_thread_target
@@ -276,9 +277,9 @@ class MicroBatch:
         return self._lake.scan(table, "kafka_offset", _spans(ranges)).where(within(ranges))
 
     def _hear(self, topic: Topic, silver: Table) -> Heard:
-        records = self._judged(self._log.records(topic.name, self._batch.ranges), topic)
-        records = records.select(*silver.column_names, "reason")
-        self._heard[topic.name] = hear(records, topic, self._lake, self._batch.size(topic.name))
+        records, expected = self._log.records(topic.name, self._batch.ranges), self._batch.size(topic.name)
+        judge, columns = partial(self._judged, topic=topic), [*silver.column_names, "reason"]
+        self._heard[topic.name] = hear(records, judge, columns, topic, self._lake, expected)
         return self._heard[topic.name]
 
     def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:

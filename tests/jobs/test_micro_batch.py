@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.graph import FLOWS
+from pipelines.graph import FLOWS, TURNS
+from pipelines.io import row_sizes
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Counts, Ledger
+from pipelines.jobs.batch import Following
 from pipelines.tables import SILVER_QUARANTINE
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.comparison import expected_rows
@@ -40,6 +43,39 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
     assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
     assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
     assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
+
+
+LONG = "x" * 30_000
+OF_LARGE = (
+    scan(1, "10:00", stop=1, offset=0),
+    scan(2, "10:01", stop=4, offset=0, partition=1, description=LONG),
+    scan(2, "10:02", stop=5, offset=1, partition=1, status=LONG),
+    route(1, 12, offset=0),
+    scan(2, "10:01", stop=4, offset=2, partition=1, description=LONG, logged="10:41"),
+    LogRecord("ship-events", 0, 1, scan(offset=1).timestamp_ms, b"1", b"not a scan" + LONG.encode()),
+    LogRecord("ship-events", 0, 2, scan(offset=2).timestamp_ms, b"1", b"nor this", (("source", LONG.encode()),)),
+    scan(1, "11:00", stop=2, offset=3),
+)
+
+
+def test_rows_of_large_records_stay_in_spark_and_make_the_same_tables(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_sizes, "MOST_BYTES", 50_000)
+    frame, taken = type(spark.range(1)), []
+    to_arrow = frame.toArrow
+
+    def take_out(rows: DataFrame) -> pa.Table:
+        taken.append(to_arrow(rows))
+        return taken[-1]
+
+    monkeypatch.setattr(frame, "toArrow", take_out)
+    whole = batches(OF_LARGE[:1], OF_LARGE[1:7], OF_LARGE[7:])
+    run(lake, spark, OF_LARGE, whole, lambda batch: Following(TURNS, batch.reach) if batch == whole[-1] else None)
+
+    assert tables(lake) == expected_rows(OF_LARGE)
+    assert len(taken) > len(FLOWS)
+    assert max(rows.nbytes for rows in taken) < len(LONG)
 
 
 def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same() -> None:

@@ -6,6 +6,7 @@ GRAPH = "pipelines/graph.py"
 ASKED = "pipelines/jobs/batch.py"
 BATCH = "pipelines/jobs/micro_batch.py"
 HEARD = "pipelines/jobs/heard.py"
+ROW_SIZES = "pipelines/io/row_sizes.py"
 CYCLE = "pipelines/jobs/cycle.py"
 LAKE_JOB = "pipelines/jobs/lake_job.py"
 POSITION = "pipelines/jobs/position.py"
@@ -34,6 +35,8 @@ CONSTRAINT = f"{T_LAKE}::test_constraint_refuses_a_row_that_breaks_it"
 WITHIN = "tests/io/test_kafka_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
+IN_SPARK = "tests/jobs/test_micro_batch.py::test_rows_of_large_records_stay_in_spark_and_make_the_same_tables"
+NOT_TAKEN = "tests/io/test_row_sizes.py::test_rows_of_which_one_is_above_its_share_are_not_taken"
 T_CYCLE = "tests/jobs/test_cycle.py"
 ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
 T_FOLLOWING = "tests/jobs/test_following.py"
@@ -69,6 +72,7 @@ AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
 ONE_WRITER = "One writer: a second live job is refused"
 TRUTH = "Row-level truth is a CHECK constraint"
+STAYS = "Rows of large records stay in Spark, however few they are"
 
 WITHIN_SPANS = "tests/io/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
 WITHOUT_STATISTICS = "tests/io/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
@@ -347,5 +351,22 @@ MUTATIONS = (
         TRUTH, "tables are created without",
         RECORD, 'return properties | {f"delta.constraints.{name}": rule for name, rule in self.constraints.items()}',
         "return properties", CONSTRAINT,
+    ),
+    Mutation(
+        STAYS, "judged records are taken out whatever their size",
+        HEARD, "marked(records, RAW, expected)", "marked(records, (), expected)", IN_SPARK,
+    ),
+    Mutation(
+        STAYS, "what was archived or counted of earlier batches is taken out whatever its size",
+        LAKE, "marked(rows, long, expected)", "marked(rows, (), expected)", IN_SPARK,
+    ),
+    Mutation(
+        STAYS, "of two columns one has no size",
+        ROW_SIZES, "for name in long), F.lit(0))", "for name in long[1:]), F.lit(0))",
+        f"{NOT_TAKEN}[large2]",
+    ),
+    Mutation(
+        STAYS, "headers have no size", ROW_SIZES, "F.when(F.size(name) > 0, ", "F.when(F.size(name) < 0, ",
+        f"{NOT_TAKEN}[large3]",
     ),
 )  # fmt: skip
