@@ -179,6 +179,24 @@ def test_java_that_ends_is_one_sentence_and_the_next_start_goes_on(base: Setting
     assert drained.returncode == 0, drained.stderr
 
 
+ASK_FOR_TOO_MUCH = """
+import threading
+from pipelines.session import java_exit_code, open_session
+from pipelines.settings import Settings
+
+spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
+gateway = spark.sparkContext._gateway
+threading.Thread(target=gateway.new_array, args=(gateway.jvm.long, 2**28)).start()
+print("ended with", java_exit_code(spark, patience_seconds=60))
+"""
+
+
+def test_java_whose_helper_thread_finds_no_memory_ends(base: Settings) -> None:
+    asked = [sys.executable, "-c", ASK_FOR_TOO_MUCH]
+    told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=120)
+    assert "ended with 3" in told.stdout, told.stderr[-3000:]
+
+
 def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:
     nobody = f"127.0.0.1:{unused_ports()[0]}"
     refused = pts(["stream", "--drain"], settings_of(base, "x", PTS_KAFKA__BOOTSTRAP_SERVERS=nobody))
