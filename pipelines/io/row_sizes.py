@@ -15,6 +15,9 @@ RAW = ("key", "value", "headers")
 MOST_BYTES = 64 << 20
 """What the texts and bytes of rows may come to that are taken out of Spark."""
 
+LEAST_SHARE = 512
+"""Bytes that each row may have however many there are: what packages send, as JSON, is some 250."""
+
 IS_LARGE = "is_large"
 
 
@@ -25,13 +28,13 @@ def long_columns(table: Table) -> tuple[str, ...]:
 
 def marked(rows: DataFrame, long: tuple[str, ...], count: int) -> DataFrame:
     """The rows, of which about so many are expected, with column `is_large`: whether what one holds in these columns is
-    more bytes than its share of `MOST_BYTES`. Such a row has lost it: what all rows together have, Spark would know
-    only when it holds them.
+    more bytes than its share of `MOST_BYTES`, and than `LEAST_SHARE`. Such a row has lost it: what all rows together
+    have, Spark would know only when it holds them.
     """
     if not long:
         return rows.withColumn(IS_LARGE, F.lit(False))
     size, cut = _expressions(long)
-    return rows.withColumn(IS_LARGE, size > MOST_BYTES // max(count, 1)).withColumns(cut)
+    return rows.withColumn(IS_LARGE, size > max(MOST_BYTES // max(count, 1), LEAST_SHARE)).withColumns(cut)
 
 
 @cache

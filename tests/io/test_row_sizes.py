@@ -13,6 +13,7 @@ from tests.oracle.records import LogRecord
 @pytest.fixture(autouse=True)
 def most_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_sizes, "MOST_BYTES", 200)
+    monkeypatch.setattr(row_sizes, "LEAST_SHARE", 10)
 
 
 def record(key: bytes | None = None, value: bytes | None = None, header: bytes | None = None) -> LogRecord:
@@ -37,6 +38,14 @@ def test_rows_of_which_one_is_above_its_share_are_not_taken(spark: SparkSession,
     assert taken.num_rows == 2
     assert taken.nbytes < 200
     assert all_small(taken) is None
+
+
+@pytest.mark.parametrize(("size", "is_taken"), [(10, True), (11, False)])
+def test_however_many_rows_are_expected_each_has_the_least_share(
+    spark: SparkSession, size: int, is_taken: bool
+) -> None:
+    taken = all_small(marked(record_frame(spark, [record(value=b"v" * size)]), RAW, 1_000).toArrow())
+    assert (taken is not None) == is_taken
 
 
 def test_texts_and_bytes_of_a_table_may_be_long() -> None:
