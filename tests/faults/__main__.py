@@ -55,12 +55,13 @@ def show(verdicts: list[Verdict]) -> None:
     by_kind: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         by_kind[verdict.case.partition(":")[0]].append(verdict)
-    say("\n| fault | cases | held | recoveries | median s | most s |\n|---|---:|---:|---:|---:|---:|")
+    say("\n| fault | cases | held | faults | recoveries | median s | most s |\n|---|---:|---:|---:|---:|---:|---:|")
     for kind, found in by_kind.items():
         seconds = [each for verdict in found for each in verdict.recovered_after]
+        faults = sum(verdict.fault_count for verdict in found)
         held = sum(verdict.outcome == "held" for verdict in found)
         shown = f"{median(seconds):.1f} | {max(seconds):.1f}" if seconds else "|"
-        say(f"| {kind} | {len(found)} | {held} | {len(seconds)} | {shown} |")
+        say(f"| {kind} | {len(found)} | {held} | {faults} | {len(seconds)} | {shown} |")
 
 
 def say(text: str) -> None:

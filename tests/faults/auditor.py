@@ -36,7 +36,14 @@ CONSERVED = """
         (SELECT coalesce(sum(scan_count), 0) FROM gold.stop_activity) AS in_windows,
         (SELECT coalesce(sum(scan_count), 0) FROM gold.carrier_throughput) AS in_hours,
         (SELECT count(DISTINCT window_start) FROM gold.stop_activity) AS windows,
-        (SELECT count(*) FROM gold.busiest_stops WHERE rank = 1) AS boards
+        (SELECT count(*) FROM gold.busiest_stops WHERE rank = 1) AS boards,
+        (SELECT count(*) FROM (
+            SELECT DISTINCT tracking_number, occurred_at, count(*) OVER (PARTITION BY tracking_number
+                ORDER BY epoch_us(occurred_at) RANGE BETWEEN 3_599_999_999 PRECEDING AND CURRENT ROW) AS failure_count
+            FROM silver.ship_events WHERE status_code = 'DF'
+            QUALIFY failure_count >= 3
+        ) AS due FULL JOIN gold.failed_delivery_alerts AS alert USING (tracking_number, occurred_at, failure_count)
+        WHERE due.tracking_number IS NULL OR alert.tracking_number IS NULL) AS wrong_alerts
 """
 PROMISED = """
     SELECT coalesce(sum(read_count) FILTER (kafka_topic = 'ship-events'), 0) AS events,
@@ -67,6 +74,7 @@ def check_whole(root: str, seen: Snapshot) -> None:
         "in_hours": found["scans"],
         "windows": found["windows"],
         "boards": found["windows"],
+        "wrong_alerts": 0,
     }
     if found != expected:
         raise Partial(f"batch {seen.batch_id}: {found}, not {expected}")
@@ -82,7 +90,8 @@ class Auditor:
 
     Attributes:
         seen: The batches of which it has seen a whole picture.
-        recovered_after: Seconds from each fault that was told to the next batch in the ledger.
+        fault_count: Faults that were told.
+        recovered_after: Seconds from each of them to the next batch in the ledger; none where all was in the tables.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
@@ -132,6 +141,10 @@ class Auditor:
             return  # no complete batch yet
         check_whole(self._root, seen)
         self.seen.add(seen.batch_id)
+
+    @property
+    def fault_count(self) -> int:
+        return len(self._faults)
 
     def note_fault(self) -> None:
         """A fault happens now."""

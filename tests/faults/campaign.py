@@ -66,7 +66,8 @@ class Verdict:
         case: It.
         outcome: `held`, `broken`, or `not run` where the machine does not permit it.
         seconds: How long it took.
-        recovered_after: Seconds from each fault to the next batch.
+        fault_count: Faults that happened.
+        recovered_after: Seconds from each fault to the next batch, where one followed.
         snapshot_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.
     """
@@ -74,6 +75,7 @@ class Verdict:
     case: str
     outcome: str
     seconds: float
+    fault_count: int = 0
     recovered_after: list[float] = field(default_factory=list)
     snapshot_count: int = 0
     said: str = ""
@@ -118,4 +120,4 @@ def judged(case: Case) -> Verdict:
     shutil.rmtree(folder)
     found = scene.auditor
     recovered = [round(each, 1) for each in found.recovered_after]
-    return Verdict(str(case), "held", seconds(), recovered, len(found.seen))
+    return Verdict(str(case), "held", seconds(), found.fault_count, recovered, len(found.seen))

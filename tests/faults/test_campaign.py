@@ -85,7 +85,9 @@ def test_judge_notices_an_acknowledged_record_that_is_not_on_the_log(killed: Sce
         Auditor(str(killed.lake), killed.servers, journal).judge()
 
 
-@pytest.mark.parametrize("table", ["silver.ship_events", "gold.remaining_stops", "gold.stop_activity"])
+@pytest.mark.parametrize(
+    "table", ["silver.ship_events", "gold.remaining_stops", "gold.stop_activity", "gold.failed_delivery_alerts"]
+)
 def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: str) -> None:
     """At its version 0, a table is empty."""
     seen = snapshot(str(killed.lake))

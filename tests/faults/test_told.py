@@ -14,8 +14,8 @@ def test_campaigns_that_were_are_told_in_one_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaigns = (
-        [Verdict("kill-job:1", "held", 60, [10.0, 14.0]), Verdict("retention:1", "held", 30)],
-        [Verdict("kill-job:2", "broken", 50, [20.0], said="lost")],
+        [Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0]), Verdict("retention:1", "held", 30)],
+        [Verdict("kill-job:2", "broken", 50, 1, [20.0], said="lost")],
     )
     files = [tmp_path / f"{number}.json" for number in range(len(campaigns))]
     for file, verdicts in zip(files, campaigns, strict=True):
@@ -23,5 +23,5 @@ def test_campaigns_that_were_are_told_in_one_table(
     monkeypatch.setattr(sys, "argv", ["faults", "--tell", *map(str, files)])
     main()
     said = capsys.readouterr().out
-    assert "| kill-job | 2 | 1 | 3 | 14.0 | 20.0 |" in said
-    assert "| retention | 1 | 1 | 0 | | |" in said
+    assert "| kill-job | 2 | 1 | 4 | 3 | 14.0 | 20.0 |" in said
+    assert "| retention | 1 | 1 | 0 | 0 | | |" in said
