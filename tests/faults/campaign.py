@@ -35,6 +35,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "second-job": writers.second_job,
     "unseen-second-job": writers.unseen_second_job,
     "two-clocks": writers.two_clocks,
+    "outlived-task": writers.outlived_task,
     "together": writers.together,
 }
 

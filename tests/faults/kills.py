@@ -83,7 +83,7 @@ def job_at_any_time(scene: Scene) -> None:
 
 def promotion(scene: Scene) -> None:
     """A promotion that corrects windows: the command dies, or the live job that does it, until it is done."""
-    _wrong_windows(scene)
+    wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
     _killed_until_done(scene, "replay", "promote", "fix", moments=COMMAND_MOMENTS)
@@ -95,7 +95,7 @@ def promotion_by_the_job(scene: Scene) -> None:
     """The same beside a live job, which dies in the middle of its part. Who waits for it does that part then, unless a
     batch was cut off: that is for the next start.
     """
-    _wrong_windows(scene)
+    wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
     with scene.load(rate=50):
@@ -116,7 +116,7 @@ def promotion_by_the_job(scene: Scene) -> None:
 
 def backfill(scene: Scene) -> None:
     """A backfill of wrong windows."""
-    _wrong_windows(scene)
+    wrong_windows(scene)
     _killed_until_done(scene, "backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4)
     with scene.auditor.watching():
         scene.sent(2)
@@ -146,7 +146,8 @@ def _killed_until_done(scene: Scene, *command: str, moments: int) -> None:
     scene.done(*command)
 
 
-def _wrong_windows(scene: Scene) -> None:
+def wrong_windows(scene: Scene) -> None:
+    """Has a job with a bug write them."""
     scene.sent(6)
     process, log = scene.start("tests.faults.with_bug", "stream", "--drain")
     assert process.wait(timeout=300) == 0, log.read_text()[-3000:]

@@ -9,7 +9,8 @@ was not acknowledged in time is not in the journal, and nobody promised to keep 
 import argparse
 import sys
 import threading
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -17,13 +18,19 @@ from pathlib import Path
 from confluent_kafka import KafkaError, Message, Producer
 
 from pipelines.commands import Simulate
+from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.simulation.feed import feed
 from pipelines.simulation.pacing import slices
+from pipelines.simulation.record import Record
+from pipelines.simulation.scans import FAILED
+from pipelines.simulation.wire import csv_line
 from tests.oracle.records import LogRecord
 
 PACKAGES = 20_000
 """Hours of records at the usual rate: after the last one, a job that is to die at a write would wait."""
+
+ATTEMPT_EVERY = 20
 
 PATIENCE_SECONDS = 120.0
 """Longer than any broker of a campaign is away."""
@@ -50,6 +57,20 @@ def not_once(journal: Path, log: list[LogRecord]) -> list[Acknowledged]:
     return [each for each in acknowledged(journal) if each not in there]
 
 
+def with_alerts(records: Iterable[Record]) -> Iterator[Record]:
+    """Adds packages of which each is not delivered four times within minutes: the feed alone has hardly an alert a day.
+
+    A scan follows every `ATTEMPT_EVERY` records.
+    """
+    for number, record in enumerate(records):
+        yield record
+        if not number % ATTEMPT_EVERY:
+            package = str(PACKAGES + 1 + number // (4 * ATTEMPT_EVERY))
+            at = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).isoformat()
+            value = csv_line((package, at, *FAILED[0], "", "DE", "", "", "", "7"))
+            yield Record(SHIP_EVENTS.name, package.encode(), value, record.timestamp_ms)
+
+
 def run(asked: argparse.Namespace, stop: threading.Event) -> None:
     """Appends until it is asked to stop; then waits for the acknowledgements that are under way."""
     producer = Producer(
@@ -62,7 +83,7 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
             "log_level": 0,
         }
     )
-    records = feed(asked.seed, PACKAGES, asked.start, "csv", "csv")
+    records = with_alerts(feed(asked.seed, PACKAGES, asked.start, "csv", "csv"))
     with asked.journal.open("a", buffering=1) as out:
 
         def note(told: str, error: KafkaError | None, message: Message) -> None:

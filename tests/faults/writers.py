@@ -1,5 +1,6 @@
 """Several who write at once: a second live job, and everything that may run beside the first."""
 
+import os
 import signal
 import threading
 import time
@@ -7,8 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
 
+from pipelines.io.leash import end_holder
+from pipelines.io.pid_lock import holder
 from tests.faults.clocks import DAY_SECONDS
-from tests.faults.kills import INTERVAL
+from tests.faults.kills import INTERVAL, wrong_windows
 from tests.faults.scene import Scene
 
 TOGETHER_SECONDS = 600
@@ -72,6 +75,36 @@ def _unseen(scene: Scene, off_seconds: int = 0) -> None:
             scene.await_one_end(first, second)
             scene.ends_well(second, second_log)
         scene.ends_well(first, first_log)
+
+
+def outlived_task(scene: Scene) -> None:
+    """The worker of a backfill is killed; the backfill works on, or is frozen, and the retry begins beside it: it ends
+    the other first.
+    """
+    wrong_windows(scene)
+    pid_file = scene.folder / "task.pid"
+    task = ("backfill", *INTERVAL)
+    with scene.load(), scene.pts("stream") as (live, log):
+        scene.await_batch(log, live)
+        try:
+            first, said = scene.start("tests.faults.worker", str(pid_file), str(scene.chance.randint(1, 4)), *task)
+            code = first.wait(timeout=300)
+            assert code == -signal.SIGKILL, f"code {code}\n{said.read_text()[-3000:]}"
+            scene.auditor.note_fault()
+            survivor = holder(pid_file)
+            assert survivor, "the backfill ended with its worker"
+            if scene.chance.choice((True, False)):
+                os.killpg(survivor, signal.SIGSTOP)
+            retry, said = scene.start("tests.faults.worker", str(pid_file), "0", *task)
+            code = retry.wait(timeout=300)
+            assert code == 0, f"code {code}\n{said.read_text()[-3000:]}"
+            assert f"ended process {survivor}" in said.read_text(), said.read_text()[-3000:]
+        finally:
+            end_holder(pid_file, patience_seconds=0)
+        assert scene.stop(live) == 0, log.read_text()[-3000:]
+    with scene.auditor.watching():
+        scene.sent(2)
+        scene.judge()
 
 
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
