@@ -3,6 +3,8 @@ command asks for. And one at a time that takes files away.
 """
 
 import os
+import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,6 +24,9 @@ T = TypeVar("T")
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
 """How long the live job may take for its batch."""
+
+TOLD_SECONDS = 60.0
+"""How often a live job says that it still waits for the lake."""
 
 
 @dataclass(frozen=True)
@@ -85,17 +90,27 @@ class LiveLock:
         with locked(_errand_file(self._root), "is on an errand already."):
             yield self.request == request
 
-    def lend(self) -> None:
-        """Gives the lake to those who ask, and returns when it is back. Raises `AnotherWriter` as `acquire` does."""
+    def lend(self, stop: threading.Event) -> bool:
+        """Gives the lake to those who ask, and returns when it is back; or, without it, once `stop` is set: a command
+        that is frozen would not give it back. Tells whether it is back. Raises `AnotherWriter` as `acquire` does.
+        """
         self.release()
-        while True:
-            while self.request:
-                time.sleep(POLL_SECONDS)
+        began = told = time.monotonic()
+        while not stop.is_set():
             try:
-                return self.acquire()
+                if not self.request:
+                    self.acquire()
+                    return True
             except AnotherWriter:
                 if not self.request:
                     raise
+            stop.wait(POLL_SECONDS)
+            if (now := time.monotonic()) - told >= TOLD_SECONDS:
+                told = now
+                process = f"process {holder(request_file(self._root)) or 'unknown'}"
+                since = f"it has had the lake for {now - began:.0f} s"
+                sys.stderr.write(f"pts: warning: The job waits for {process}: {since}.\n")
+        return False
 
 
 @contextmanager

@@ -55,7 +55,7 @@ Errand = Callable[[str, SparkSession, Settings], str]
 
 
 class Stopped(Exception):
-    """Refuses a batch after the stop was asked for: raised into Spark, which then leaves the batch uncommitted."""
+    """Nothing more is done after the stop was asked for. Raised into Spark, which then leaves the batch uncommitted."""
 
 
 class LiveJob(LakeJob):
@@ -136,6 +136,8 @@ class LiveJob(LakeJob):
                 self._catch_up_when_quiet(progress)
             if not self._stop.is_set():
                 query.awaitTermination()  # raises what ended it
+        except Stopped:
+            pass
         except PySparkException:
             if self._failure is None and not self._stop.is_set():
                 raise
@@ -170,7 +172,8 @@ class LiveJob(LakeJob):
             self._is_on_errand = False
         else:
             self.catch_up()
-            self._lock.lend()
+            if not self._lock.lend(self._stop):
+                raise Stopped
         self.prepare()
         self._cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
         self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
@@ -194,6 +197,8 @@ class LiveJob(LakeJob):
                 row = self._run(self._planned(number), spark)
                 self._ended_at = time.monotonic()
                 progress.batch_done(row, self._ended_at - began)
+            except Stopped:
+                raise
             except Exception as error:
                 self._failure = error
                 raise

@@ -134,6 +134,36 @@ def test_answer_of_a_job_that_ended_with_it_is_heard(tmp_path: Path, monkeypatch
     assert answer_to(str(tmp_path), "promote fix") == "done"
 
 
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for(
+    is_stopped: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(module, "TOLD_SECONDS", 0.1)
+    stop, is_done = threading.Event(), threading.Event()
+
+    def borrow() -> None:
+        with borrowed(str(tmp_path)):
+            is_done.wait()
+
+    with live_lock(str(tmp_path)) as lock, ThreadPoolExecutor(2) as pool:
+        borrowing = pool.submit(borrow)
+        while lock.request is None:
+            assert not borrowing.done()
+        lending = pool.submit(lock.lend, stop)
+        try:
+            told = ""
+            while f"pts: warning: The job waits for process {os.getpid()}: it has had the lake for" not in told:
+                assert not lending.done()
+                told += capsys.readouterr().err
+            (stop if is_stopped else is_done).set()
+            assert lending.result(timeout=10) is not is_stopped
+            if not is_stopped:
+                with pytest.raises(AnotherWriter), live_lock(str(tmp_path)):
+                    pass
+        finally:
+            is_done.set()
+
+
 def test_command_whose_errand_nobody_does_in_time_is_refused(tmp_path: Path) -> None:
     with (
         live_lock(str(tmp_path)),

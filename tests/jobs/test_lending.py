@@ -1,20 +1,23 @@
 """The live job lends the lake between two batches, and goes on from what it finds."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from itertools import chain, repeat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import AnotherWriter
+from pipelines.io.ledger import Ledger
 from pipelines.io.live_lock import Request, borrowed, live_lock
 from pipelines.jobs import live_job
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.cycle import Cycle
-from pipelines.jobs.live_job import LiveJob
+from pipelines.jobs.live_job import LiveJob, Stopped
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.settings import Settings
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
@@ -93,8 +96,9 @@ def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_le
     class Lock:
         request = Request("1", "")
 
-        def lend(self) -> None:
+        def lend(self, _stop: object) -> bool:
             LiveJob(spark, settings).prepare(["gold.stop_activity"])
+            return True
 
     lock: Any = Lock()
     job = LiveJob(spark, settings, lock)
@@ -107,3 +111,33 @@ def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_le
     row = job._run(maintenance_batch(job.last, "rebuild", rebuilds=frozenset({"gold.carrier_throughput"})), spark)
     assert row.batch_id == stood + 2
     assert tables(job.lake) == expected_rows(PACK.records)
+
+
+def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+
+    class Lock:
+        request = Request("1", "")
+
+        def lend(self, stop: threading.Event) -> bool:
+            stop.set()
+            return False
+
+    lock: Any = Lock()
+    ends: list[bool] = []
+    query: Any = SimpleNamespace(isActive=True, stop=lambda: ends.append(True))
+    progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
+    quiet, busy = LiveJob(spark, settings, lock), LiveJob(spark, settings, lock)
+    quiet.prepare()
+    busy.prepare()
+    stood = Ledger(spark, quiet.lake).last()
+    quiet._follow(query, progress)
+    with pytest.raises(Stopped):
+        busy._on_batch(spark, len(BATCHES), progress)
+    busy._follow(query, progress)  # the batch did not fail
+    assert len(ends) == 2
+    assert Ledger(spark, quiet.lake).last() == stood

@@ -55,6 +55,13 @@ GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends"
 BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
 NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
 SECOND_JOB = "tests/io/test_live_lock.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
+NOT_GIVEN_BACK = (
+    "tests/io/test_live_lock.py"
+    "::test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for[True]"
+)
+STOPPED_WHILE_LENT = (
+    "tests/jobs/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
+)
 
 WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
 CORRECTED = "A late failure corrects the alerts that follow it, and counts those before it"
@@ -71,6 +78,7 @@ PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
 ONE_WRITER = "One writer: a second live job is refused"
+LENT = "A job that has lent the lake can be stopped, whatever becomes of the command"
 TRUTH = "Row-level truth is a CHECK constraint"
 STAYS = "Rows of large records stay in Spark, however few they are"
 
@@ -346,6 +354,23 @@ MUTATIONS = (
     Mutation(
         ONE_WRITER, "jobs share the lock",
         LOCK, "LOCK_EX | fcntl.LOCK_NB)\n            if", "LOCK_SH | fcntl.LOCK_NB)\n            if", SECOND_JOB,
+    ),
+    Mutation(
+        LENT, "it waits until the command gives the lake back",
+        "pipelines/io/live_lock.py", "while not stop.is_set():", "while True:",
+        NOT_GIVEN_BACK,
+    ),
+    Mutation(
+        LENT, "it goes on with tables that are the command's",
+        "pipelines/jobs/live_job.py",
+        "            if not self._lock.lend(self._stop):\n                raise Stopped\n",
+        "            self._lock.lend(self._stop)\n",
+        STOPPED_WHILE_LENT,
+    ),
+    Mutation(
+        LENT, "the stop is told as a failure of the batch",
+        "pipelines/jobs/live_job.py", "            except Stopped:\n                raise\n", "",
+        STOPPED_WHILE_LENT,
     ),
     Mutation(
         TRUTH, "tables are created without",

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event
 
 import pytest
 from deltalake import DeltaTable
@@ -192,7 +193,7 @@ def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
         assert not is_settled(replayed_lake.settings.lake_root)
         while not promotion.done():
             if (wish := lock.request) and not wish.errand:
-                lock.lend()
+                lock.lend(Event())
         assert promotion.result().replay_id == "fix"
     assert snapshot(replayed_lake.settings.lake_root).batch_id > promotion.result().batch_id > before.batch_id
     assert replayed_lake.tables() == expected_rows(PACK.records)
