@@ -1,5 +1,6 @@
 """The one place that builds a Spark session."""
 
+import logging
 import os
 import subprocess
 import sys
@@ -10,7 +11,7 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from pipelines.errors import SetupIncomplete
+from pipelines.errors import JavaEnded, SetupIncomplete
 from pipelines.settings import Settings
 
 RUNTIME = Path(sys.prefix) / "runtime"
@@ -18,6 +19,9 @@ LOG_CONFIGURATION = Path(__file__).resolve().parent.parent / "infra" / "spark" /
 
 AOT_CACHE = RUNTIME / "spark.aot"
 """What Java recorded of a run of the job (`infra/aot_cache.py`), to start and warm up faster."""
+
+LAST_WORDS_SECONDS = 5.0
+"""A connection may be gone for so long before the process that had it."""
 
 JAVA_OPTIONS = (
     f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
@@ -100,7 +104,7 @@ def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
 def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
 
-    Raises `SetupIncomplete` when the runtime is missing.
+    Raises `SetupIncomplete` when the runtime is missing, `JavaEnded` when Java ends before the session is there.
     """
     jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
     if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
@@ -123,10 +127,25 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
     for key, value in (PROPERTIES | settings.spark.conf).items():
         builder = builder.config(key, value)
-    session = builder.getOrCreate()
+    logging.getLogger().addFilter(_is_not_of_the_gateway)
+    logging.getLogger("py4j").propagate = False
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        if "JAVA_GATEWAY_EXITED" not in str(error) and java_exit_code(LAST_WORDS_SECONDS) is None:
+            raise
+        raise JavaEnded(
+            "Spark's Java ended while it started. Unless somebody killed it, it says above why: often the machine "
+            f"cannot give it PTS_SPARK__DRIVER_MEMORY_MB ({settings.spark.driver_memory_mb})."
+        ) from error
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:
+    """A call whose Java has gone raises; py4j logs its traceback besides, and in the root logger's name."""
+    return record.module != "java_gateway"
 
 
 def close_session(spark: SparkSession) -> None:
@@ -136,16 +155,16 @@ def close_session(spark: SparkSession) -> None:
     loss DuckDB's binding would lament on standard error when the process ends.
     """
     gateway = spark.sparkContext._gateway
-    if java_exit_code(spark) is None:
+    if java_exit_code() is None:
         spark.stop()
     if gateway:
         gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None  # a session opened later starts a Java of its own
 
 
-def java_exit_code(spark: SparkSession, patience_seconds: float = 0.0) -> int | None:
-    """With which code the session's Java has ended, as the operating system tells it; None while it runs."""
-    process: subprocess.Popen[bytes] | None = getattr(spark.sparkContext._gateway, "proc", None)
+def java_exit_code(patience_seconds: float = 0.0) -> int | None:
+    """With which code Spark's Java has ended, as the operating system tells it; None while it runs."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if process:  # none under spark-submit, whose Java outlives this process
         with suppress(subprocess.TimeoutExpired):
             return process.wait(patience_seconds)

@@ -7,11 +7,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import JavaEnded, PtsError
 from pipelines.io.failures import explained
-from pipelines.session import close_session, java_exit_code, open_session
+from pipelines.session import LAST_WORDS_SECONDS, close_session, java_exit_code, open_session
 from pipelines.settings import Settings
-
-LAST_WORDS_SECONDS = 5.0
-"""A connection may be gone for so long before the process that had it."""
 
 
 @contextmanager
@@ -24,7 +21,7 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
     except PtsError:
         raise
     except Exception as error:
-        code = java_exit_code(spark, LAST_WORDS_SECONDS)
+        code = java_exit_code(LAST_WORDS_SECONDS)
         if code is None:
             raise
         raise JavaEnded(

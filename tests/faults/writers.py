@@ -78,8 +78,8 @@ def _unseen(scene: Scene, off_seconds: int = 0) -> None:
 
 
 def outlived_task(scene: Scene) -> None:
-    """The worker of a backfill is killed; the backfill works on, or is frozen, and the retry begins beside it: it ends
-    the other first.
+    """The worker of a backfill is killed; the backfill works on, or is frozen with the lake, and the live job that
+    waits for it may be stopped. The retry begins beside it: it ends the other first.
     """
     wrong_windows(scene)
     pid_file = scene.folder / "task.pid"
@@ -95,6 +95,8 @@ def outlived_task(scene: Scene) -> None:
             assert survivor, "the backfill ended with its worker"
             if scene.chance.choice((True, False)):
                 os.killpg(survivor, signal.SIGSTOP)
+                if scene.chance.choice((True, False)):
+                    assert scene.stop(live) == 0, log.read_text()[-3000:]
             retry, said = scene.start("tests.faults.worker", str(pid_file), "0", *task)
             code = retry.wait(timeout=300)
             assert code == 0, f"code {code}\n{said.read_text()[-3000:]}"

@@ -165,16 +165,34 @@ def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, tmp_path: P
     assert "Traceback" not in refused.stderr
 
 
+def java_of(job: subprocess.Popen[bytes]) -> int:
+    """Its number, as soon as it has one."""
+    while not (found := [each.identity[0] for each in processes().values() if each.parent == job.pid]):
+        assert job.poll() is None
+    return found[0]
+
+
+@pytest.mark.parametrize("wait_seconds", [0.0, 1.0, 2.0])
+def test_java_that_ends_while_it_starts_is_one_sentence(base: Settings, tmp_path: Path, wait_seconds: float) -> None:
+    log = tmp_path / "job.log"
+    with process(["stream"], settings_of(base, "not_started"), log) as job:
+        java = java_of(job)
+        time.sleep(wait_seconds)
+        os.kill(java, signal.SIGKILL)
+        assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
+    assert log.read_text().startswith("pts: Spark's Java ended")
+
+
 def test_java_that_ends_is_one_sentence_and_the_next_start_goes_on(base: Settings, tmp_path: Path) -> None:
     environment, log = settings_of(base, "without_java"), tmp_path / "job.log"
     with process(["stream"], environment, log) as job:
         wait_for(log, '"batch_id"')
-        (java,) = [each for each in processes().values() if each.parent == job.pid]
-        os.kill(java.identity[0], signal.SIGKILL)
+        os.kill(java_of(job), signal.SIGKILL)
         assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
     said = log.read_text()
     assert "pts: Spark's Java ended by itself, with code -9. Nothing is lost." in said
     assert "leaked" not in said
+    assert "Traceback" not in said
     drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr
 
@@ -187,7 +205,7 @@ from pipelines.settings import Settings
 spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
 gateway = spark.sparkContext._gateway
 threading.Thread(target=gateway.new_array, args=(gateway.jvm.long, 2**28)).start()
-print("ended with", java_exit_code(spark, patience_seconds=60))
+print("ended with", java_exit_code(patience_seconds=60))
 """
 
 
