@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -129,29 +128,47 @@ class LiveJob(LakeJob):
             self._follow(query.trigger(**trigger).start(), progress)
 
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
-        """Waits for the query to end, or ends it at a batch boundary when asked to. Raises what ended a batch."""
+        """Waits for the query to end, or ends it at a batch boundary: when asked to, or when something fails beside the
+        batches. Raises what ended it.
+        """
         try:
             while not self._stop.wait(POLL_SECONDS) and query.isActive:
                 progress.check()
                 self._catch_up_when_quiet(progress)
-            if not self._stop.is_set():
-                query.awaitTermination()  # raises what ended it
         except Stopped:
             pass
-        except PySparkException:
-            if self._failure is None and not self._stop.is_set():
-                raise
-        if self._under_way.acquire(timeout=STOP_GRACE_SECONDS) or (self._is_on_errand and self._under_way.acquire()):
-            self._under_way.release()
-            if self._failure is not None:
-                raise self._failure
-        query.stop()
-        if not self._stop.is_set():
-            self._catch_up(progress)
+        except Exception as error:
+            self._fail(error)
+        try:
+            self._await_boundary(query)
+            if not self._stop.is_set():
+                query.awaitTermination()  # raises what ended it, where no batch did
+                self._catch_up(progress)
+            query.stop()
+        finally:
+            # A thread that is still within DuckDB or delta-rs when Python ends takes the process down with it.
+            self._under_way.acquire(timeout=STOP_GRACE_SECONDS)
+        if self._failure is not None:
+            raise self._failure
+
+    def _await_boundary(self, query: StreamingQuery) -> None:
+        """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""
+        deadline = time.monotonic() + STOP_GRACE_SECONDS
+        while query.isActive and query.status["isTriggerActive"]:
+            if time.monotonic() > deadline and not self._is_on_errand:
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more is begun, as after a stop; the job ends with the first failure."""
+        self._failure = self._failure or error
+        self._stop.set()
 
     def _catch_up_when_quiet(self, progress: LiveProgress) -> None:
         if self._under_way.acquire(blocking=False):
             try:
+                if self._stop.is_set():
+                    return
                 self._lend_if_asked()
                 if time.monotonic() - self._ended_at >= IDLE_SECONDS and self._cycle.is_due(self.last):
                     self._catch_up(progress)
@@ -200,7 +217,7 @@ class LiveJob(LakeJob):
             except Stopped:
                 raise
             except Exception as error:
-                self._failure = error
+                self._fail(error)
                 raise
 
     def _planned(self, number: int) -> Batch:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from pipelines import commands
-from pipelines.errors import JavaEnded
+from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
@@ -151,10 +151,34 @@ def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_me
         assert f"Process {job.pid} already writes the lake" in second.stderr
         job.send_signal(signal.SIGTERM)
         assert job.wait(timeout=90) == 0
-    lines = [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
-    ledger = LakeReader(str(base.home / "ended")).query("SELECT max(batch_id) AS last FROM ops.batches").to_pylist()
-    assert ledger == [{"last": lines[-1]["batch_id"]}]
-    assert "Traceback" not in log.read_text()
+    assert ended_at_a_batch(base.home / "ended", log) == []
+
+
+def test_heartbeat_that_cannot_be_written_ends_the_job_at_a_batch_boundary_with_one_sentence(
+    base: Settings, tmp_path: Path
+) -> None:
+    environment, log = settings_of(base, "heartless", PTS_STREAM__MAX_RECORDS_PER_BATCH="500"), tmp_path / "job.log"
+    heartbeat = base.home / "heartless" / "_live.heartbeat"
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"batch_id": 0')
+        while not heartbeat.is_dir():
+            heartbeat.unlink(missing_ok=True)
+            with suppress(FileExistsError):  # the job was quicker
+                heartbeat.mkdir()
+        assert job.wait(timeout=90) == LakeUnavailable.exit_code, log.read_text()[-3000:]
+    (sentence,) = ended_at_a_batch(base.home / "heartless", log)
+    assert sentence.startswith("pts: The heartbeat")
+    heartbeat.rmdir()
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+
+
+def ended_at_a_batch(lake: Path, log: Path) -> list[str]:
+    """What a job said beside its batches, of which the last is the ledger's."""
+    lines = log.read_text().splitlines()
+    told = [json.loads(line)["batch_id"] for line in lines if line.startswith("{")]
+    assert newest_row(lake)["batch_id"] == told[-1]
+    return [line for line in lines if not line.startswith("{")]
 
 
 def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, tmp_path: Path) -> None:

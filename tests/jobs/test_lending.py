@@ -129,7 +129,8 @@ def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothi
 
     lock: Any = Lock()
     ends: list[bool] = []
-    query: Any = SimpleNamespace(isActive=True, stop=lambda: ends.append(True))
+    idle = {"isTriggerActive": False}
+    query: Any = SimpleNamespace(isActive=True, status=idle, stop=lambda: ends.append(True))
     progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
     quiet, busy = LiveJob(spark, settings, lock), LiveJob(spark, settings, lock)
     quiet.prepare()

@@ -16,6 +16,7 @@ KAFKA = "pipelines/io/kafka_log.py"
 LAKE = "pipelines/io/lake.py"
 DELTA_RS = "pipelines/io/delta_rs.py"
 LOCK = "pipelines/io/pid_lock.py"
+LIVE_JOB = "pipelines/jobs/live_job.py"
 RECORD = "pipelines/tables/record.py"
 
 REACH = "tests/jobs/test_reach.py"
@@ -62,6 +63,13 @@ NOT_GIVEN_BACK = (
 STOPPED_WHILE_LENT = (
     "tests/jobs/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
 )
+T_LIVE_JOB = "tests/jobs/test_live_job.py"
+BESIDE = f"{T_LIVE_JOB}::test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch"
+NONE_BEGINS = f"{T_LIVE_JOB}::test_no_batch_begins_once_something_has_failed"
+FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_failed_ends_the_job_with_the_first_failure"
+NOT_BROUGHT_UP = f"{T_LIVE_JOB}::test_nothing_is_brought_up_after_a_batch_that_failed"
+WITHOUT_JAVA = f"{T_LIVE_JOB}::test_job_whose_java_is_gone_waits_for_what_its_batch_still_does"
+ERRAND_STAYS = f"{T_LIVE_JOB}::test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not"
 
 WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
 CORRECTED = "A late failure corrects the alerts that follow it, and counts those before it"
@@ -77,6 +85,7 @@ TRUNCATED = "A lost or truncated log stops the job"
 PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
+BOUNDARY = "The live job ends at a batch boundary, whatever ends it"
 ONE_WRITER = "One writer: a second live job is refused"
 LENT = "A job that has lent the lake can be stopped, whatever becomes of the command"
 TRUTH = "Row-level truth is a CHECK constraint"
@@ -362,15 +371,47 @@ MUTATIONS = (
     ),
     Mutation(
         LENT, "it goes on with tables that are the command's",
-        "pipelines/jobs/live_job.py",
+        LIVE_JOB,
         "            if not self._lock.lend(self._stop):\n                raise Stopped\n",
         "            self._lock.lend(self._stop)\n",
         STOPPED_WHILE_LENT,
     ),
     Mutation(
         LENT, "the stop is told as a failure of the batch",
-        "pipelines/jobs/live_job.py", "            except Stopped:\n                raise\n", "",
+        LIVE_JOB, "            except Stopped:\n                raise\n", "",
         STOPPED_WHILE_LENT,
+    ),
+    Mutation(
+        BOUNDARY, "what fails beside a batch ends the job at once",
+        LIVE_JOB, "        except Exception as error:\n            self._fail(error)\n        try:\n",
+        "        except Exception:\n            raise\n        try:\n", BESIDE,
+    ),
+    Mutation(
+        BOUNDARY, "Spark's own commit is not waited for",
+        LIVE_JOB, 'while query.isActive and query.status["isTriggerActive"]:', "while self._under_way.locked():",
+        BESIDE,
+    ),
+    Mutation(
+        BOUNDARY, "batches begin after a failure",
+        LIVE_JOB, "self._failure = self._failure or error\n        self._stop.set()",
+        "self._failure = self._failure or error", NONE_BEGINS,
+    ),
+    Mutation(
+        BOUNDARY, "a second failure hides the first",
+        LIVE_JOB, "self._failure = self._failure or error", "self._failure = error", FIRST_FAILURE,
+    ),
+    Mutation(
+        BOUNDARY, "tables are brought up after a failure",
+        LIVE_JOB, "                if self._stop.is_set():\n                    return\n", "", NOT_BROUGHT_UP,
+    ),
+    Mutation(
+        BOUNDARY, "an errand is cut off like a batch",
+        LIVE_JOB, " and not self._is_on_errand", "", ERRAND_STAYS,
+    ),
+    Mutation(
+        BOUNDARY, "what a batch still does without Java is not waited for",
+        LIVE_JOB, "            self._under_way.acquire(timeout=STOP_GRACE_SECONDS)\n", "            pass\n",
+        WITHOUT_JAVA,
     ),
     Mutation(
         TRUTH, "tables are created without",
