@@ -55,6 +55,8 @@ PROPERTIES = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Files are named to Spark (`Lake.scan`); above so many it would look at each of them in a job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
+    # To held records that it writes to disk, Java's serializer would keep a reference until the hundredth.
+    "spark.serializer.objectStreamReset": "1",
     # What is held, is held for seconds: to compress it takes longer than it saves.
     "spark.sql.inMemoryColumnarStorage.compressed": "false",
     "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
@@ -66,8 +68,11 @@ PROPERTIES = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Every hash table and sort begins with a page, by default of a 32nd of the heap: zeroed, and soon garbage.
     "spark.buffer.pageSize": "2m",
-    # Records may be large: readers and writers of Parquet hold few rows at once, not 4,096 and 100.
-    "spark.sql.parquet.columnarReaderBatchSize": "128",
+    # Records may be large: readers and writers of Parquet hold few rows at once, not 4,096 and 100. What a reader holds
+    # of a column of many bytes grows by a fifth, not to twice what is needed, and is let go after its rows.
+    "spark.sql.parquet.columnarReaderBatchSize": "16",
+    "spark.sql.inMemoryColumnarStorage.hugeVectorThreshold": "8m",
+    "spark.sql.inMemoryColumnarStorage.hugeVectorReserveRatio": "1.2",
     "spark.hadoop.parquet.page.size.row.check.min": "1",
     "spark.hadoop.parquet.block.size.row.check.min": "1",
     "spark.ui.enabled": "false",

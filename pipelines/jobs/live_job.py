@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -78,6 +79,7 @@ class LiveJob(LakeJob):
         self._stop = threading.Event()
         self._failure: Exception | None = None
         self._is_on_errand = False
+        self._caller: threading.Thread | None = None
         self._partitions: dict[str, list[int]] = {}
         self._ended_at = time.monotonic()
 
@@ -145,9 +147,11 @@ class LiveJob(LakeJob):
                 query.awaitTermination()  # raises what ended it, where no batch did
                 self._catch_up(progress)
             query.stop()
-        finally:
+        except (Py4JError, OSError):  # Java has gone
             # A thread that is still within DuckDB or delta-rs when Python ends takes the process down with it.
-            self._under_way.acquire(timeout=STOP_GRACE_SECONDS)
+            if self._caller:
+                self._caller.join(STOP_GRACE_SECONDS)
+            raise
         if self._failure is not None:
             raise self._failure
 
@@ -203,6 +207,7 @@ class LiveJob(LakeJob):
 
     def _on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
+        self._caller = threading.current_thread()  # of the connection with Java: it ends with that
         with self._under_way:
             if self._stop.is_set():
                 raise Stopped

@@ -3,7 +3,7 @@
     python -m tests.faults.poison [--records 1000000]
 
 Drains a log of so many good events, one of as many of which every one is bad, one of events of 1 MB, a five-hundredth
-as many, and one of events of 10 MB, a hundredth of that. Each has a broker, a process and a lake of its own. Prints
+as many, and one of events of 10 MB, a tenth of that. Each has a broker, a process and a lake of its own. Prints
 seconds from the start of the process to its end, records per second and the most memory that the process and all that
 it started held. Ends with 1 when bad records go at less than half the speed of good ones, when others take more than
 one and a half times their memory, or when one of any is not where it belongs.
@@ -35,7 +35,7 @@ PACKAGES = 100_000
 PORTION = 100
 LEAST_RATIO = 0.5
 MOST_MEMORY_RATIO = 1.5
-LARGE_SHARE, HUGE_SHARE = 500, 50_000
+LARGE_SHARE, HUGE_SHARE = 500, 5_000
 
 
 @dataclass(frozen=True)

@@ -207,10 +207,14 @@ def test_java_that_ends_while_it_starts_is_one_sentence(base: Settings, tmp_path
     assert log.read_text().startswith("pts: Spark's Java ended")
 
 
-def test_java_that_ends_is_one_sentence_and_the_next_start_goes_on(base: Settings, tmp_path: Path) -> None:
-    environment, log = settings_of(base, "without_java"), tmp_path / "job.log"
+def test_java_that_ends_within_a_batch_is_one_sentence_and_the_next_start_goes_on(
+    base: Settings, tmp_path: Path
+) -> None:
+    environment, log = settings_of(base, "without_java", PTS_STREAM__MAX_RECORDS_PER_BATCH="500"), tmp_path / "job.log"
+    planned = base.home / "without_java" / "_checkpoints" / "live" / "offsets" / "1"
     with process(["stream"], environment, log) as job:
-        wait_for(log, '"batch_id"')
+        wait_until(planned.exists, log)
+        time.sleep(0.3)
         os.kill(java_of(job), signal.SIGKILL)
         assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
     said = log.read_text()
@@ -237,6 +241,33 @@ def test_java_whose_helper_thread_finds_no_memory_ends(base: Settings) -> None:
     asked = [sys.executable, "-c", ASK_FOR_TOO_MUCH]
     told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=120)
     assert "ended with 3" in told.stdout, told.stderr[-3000:]
+
+
+HOLD_LARGE_RECORDS = """
+import sys
+from pyspark.sql import functions as F
+from pipelines.contracts.topics import SHIP_ROUTES
+from pipelines.jobs.heard import hear
+from pipelines.io.lake import Lake
+from pipelines.session import open_session
+from pipelines.settings import Settings
+
+spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
+nothing = {"key": "binary", "headers": "array<binary>", "reason": "string"}
+row = {name: F.lit(None).cast(type) for name, type in nothing.items()}
+records = spark.range(60).coalesce(1).withColumns(row | {"value": F.repeat(F.lit("0123456789"), 1_000_000)})
+lake = Lake(spark, sys.argv[1])
+hear(records, lambda rows: rows, ["value", "reason"], SHIP_ROUTES, lake, 60).records.write.parquet(sys.argv[1])
+print("read", spark.read.parquet(sys.argv[1]).where(F.endswith("value", F.lit("6789"))).count())
+"""
+
+
+def test_large_records_are_held_written_and_read_within_a_heap_that_is_too_small_for_all_of_them(
+    base: Settings, tmp_path: Path
+) -> None:
+    asked = [sys.executable, "-c", HOLD_LARGE_RECORDS, str(tmp_path / "rows")]
+    told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=240)
+    assert told.stdout.splitlines() == ["read 60"], told.stderr[-3000:]
 
 
 def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:

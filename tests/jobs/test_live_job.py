@@ -95,7 +95,6 @@ def test_no_batch_begins_once_something_has_failed(spark: SparkSession, tmp_path
     progress = Progress(TopicMismatch("a partition more"))
     with pytest.raises(TopicMismatch):
         job._follow(cast(Any, query), cast(LiveProgress, progress))
-    job._under_way.release()
     with pytest.raises(Stopped):
         job._on_batch(spark, 0, cast(LiveProgress, progress))
 
@@ -120,12 +119,14 @@ def test_batch_that_failed_ends_the_job_with_the_first_failure(
 
 
 def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: SparkSession, tmp_path: Path) -> None:
-    job, query = job_of(spark, tmp_path), Query()
+    job, query, batch_ends = job_of(spark, tmp_path), Query(), threading.Event()
+    job._caller = threading.Thread(target=batch_ends.wait)
+    job._caller.start()
     with ThreadPoolExecutor(1) as pool:
-        with job._under_way:
-            query.has_java = False
-            end = following(job, query, Progress(), pool)
-            assert stays_open(end)
+        query.has_java = False
+        end = following(job, query, Progress(), pool)
+        assert stays_open(end)
+        batch_ends.set()
         with pytest.raises(ConnectionRefusedError):
             end.result(timeout=20)
 

@@ -17,6 +17,7 @@ LAKE = "pipelines/io/lake.py"
 DELTA_RS = "pipelines/io/delta_rs.py"
 LOCK = "pipelines/io/pid_lock.py"
 LIVE_JOB = "pipelines/jobs/live_job.py"
+SESSION = "pipelines/session.py"
 RECORD = "pipelines/tables/record.py"
 
 REACH = "tests/jobs/test_reach.py"
@@ -38,6 +39,10 @@ MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
 IN_SPARK = "tests/jobs/test_micro_batch.py::test_rows_of_large_records_stay_in_spark_and_make_the_same_tables"
 NOT_TAKEN = "tests/io/test_row_sizes.py::test_rows_of_which_one_is_above_its_share_are_not_taken"
+WITHIN_HEAP = (
+    "tests/integration/test_process.py"
+    "::test_large_records_are_held_written_and_read_within_a_heap_that_is_too_small_for_all_of_them"
+)
 T_CYCLE = "tests/jobs/test_cycle.py"
 ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
 T_FOLLOWING = "tests/jobs/test_following.py"
@@ -89,7 +94,7 @@ BOUNDARY = "The live job ends at a batch boundary, whatever ends it"
 ONE_WRITER = "One writer: a second live job is refused"
 LENT = "A job that has lent the lake can be stopped, whatever becomes of the command"
 TRUTH = "Row-level truth is a CHECK constraint"
-STAYS = "Rows of large records stay in Spark, however few they are"
+STAYS = "Rows of large records stay in Spark, however few they are, and Spark holds few of them"
 
 WITHIN_SPANS = "tests/io/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
 WITHOUT_STATISTICS = "tests/io/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
@@ -410,8 +415,7 @@ MUTATIONS = (
     ),
     Mutation(
         BOUNDARY, "what a batch still does without Java is not waited for",
-        LIVE_JOB, "            self._under_way.acquire(timeout=STOP_GRACE_SECONDS)\n", "            pass\n",
-        WITHOUT_JAVA,
+        LIVE_JOB, "self._caller.join(STOP_GRACE_SECONDS)", "pass", WITHOUT_JAVA,
     ),
     Mutation(
         TRUTH, "tables are created without",
@@ -434,5 +438,21 @@ MUTATIONS = (
     Mutation(
         STAYS, "headers have no size", ROW_SIZES, "F.when(F.size(name) > 0, ", "F.when(F.size(name) < 0, ",
         f"{NOT_TAKEN}[large3]",
+    ),
+    Mutation(
+        STAYS, "what is written to disk stays in memory, too",
+        SESSION, 'objectStreamReset": "1"', 'objectStreamReset": "100"', WITHIN_HEAP,
+    ),
+    Mutation(
+        STAYS, "a reader holds a hundred of them",
+        SESSION, 'columnarReaderBatchSize": "16"', 'columnarReaderBatchSize": "128"', WITHIN_HEAP,
+    ),
+    Mutation(
+        STAYS, "what a reader holds doubles",
+        SESSION, 'hugeVectorThreshold": "8m"', 'hugeVectorThreshold": "-1"', WITHIN_HEAP,
+    ),
+    Mutation(
+        STAYS, "a writer does not look at sizes",
+        SESSION, 'page.size.row.check.min": "1"', 'page.size.row.check.min": "100"', WITHIN_HEAP,
     ),
 )  # fmt: skip
