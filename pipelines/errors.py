@@ -38,7 +38,7 @@ class TopicMismatch(PtsError):
 
 
 class LogTruncated(PtsError):
-    """The log no longer holds records that were not read yet, or ends before a position that was."""
+    """The log lost records that were not read yet, ends before what was read, or holds other records there."""
 
     exit_code = 6
 

@@ -3,6 +3,7 @@
 python -m tests.saboteur 3 replay build fix    runs `pts replay build fix`, and kills itself after the third step
 python -m tests.saboteur 3+20 stream           20 ms after the third moment, of which each step has one before and one
                                                after: so also in the middle of a write
+python -m tests.saboteur 3+20@java stream      the same of its Java alone; with `@both`, of Java and then of itself
 """
 
 import os
@@ -13,6 +14,7 @@ from threading import Timer
 from typing import Any
 
 import pytest
+from pyspark import SparkContext
 
 from pipelines import cli
 from pipelines.io import delta_rs, upkeep
@@ -92,10 +94,15 @@ class Saboteur:
 
 
 def main() -> None:
-    limit, plus, delay = sys.argv.pop(1).partition("+")
+    moment, _, victim = sys.argv.pop(1).partition("@")
+    limit, plus, delay = moment.partition("+")
 
     def kill() -> None:
-        os.kill(os.getpid(), signal.SIGKILL)
+        java = getattr(SparkContext._gateway, "proc", None)
+        if victim and java:
+            os.kill(java.pid, signal.SIGKILL)
+        if victim != "java" or not java:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def kill_soon() -> None:
         Timer(int(delay) / 1000, kill).start()

@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -127,16 +126,14 @@ class Lake:
             return self._rows_of(table, [])
         return self.spark.createDataFrame(delta_rs.matching(there, keys), schema_of(table))
 
-    def look_up(self, table: Table, column: str, spans: Spans) -> list[dict[str, Any]]:
+    def look_up(self, table: Table, column: str, spans: Spans) -> pa.Table:
         """The few rows in which a column of numbers holds a value within the spans."""
         if self.is_folder:
-            found = delta_rs.rows(self.path(table), column, spans)
-        else:
-            within = F.lit(False)
-            for begin, end in spans:
-                within |= (F.col(column) >= begin) & (F.col(column) < end)
-            found = self.read(table).where(within).toArrow()
-        return list(found.to_pylist())
+            return delta_rs.rows(self.path(table), column, spans)
+        within = F.lit(False)
+        for begin, end in spans:
+            within |= (F.col(column) >= begin) & (F.col(column) < end)
+        return self.read(table).where(within).toArrow()
 
     def greatest(self, table: Table, column: str) -> int | None:
         """A column's greatest number; at least that in all files with statistics. None when there is none."""

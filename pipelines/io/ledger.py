@@ -88,7 +88,7 @@ class Ledger:
         return {name: offsets.get(state.position, {}) for name, state in row.tables.items()}
 
     def _rows(self, spans: Spans) -> list[LedgerRow]:
-        return [_ledger_row(row) for row in self._lake.look_up(OPS_BATCHES, "batch_id", spans)]
+        return [_ledger_row(row) for row in self._lake.look_up(OPS_BATCHES, "batch_id", spans).to_pylist()]
 
     def append(self, row: LedgerRow, transaction: Transaction) -> None:
         """Adds the row once per transaction."""

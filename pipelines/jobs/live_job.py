@@ -33,6 +33,7 @@ from pipelines.jobs.position import (
     is_in_ledger,
     starting_offsets,
 )
+from pipelines.jobs.same_log import check_same_log
 from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES
 
@@ -113,6 +114,7 @@ class LiveJob(LakeJob):
         start = starting_offsets(self.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
+        check_same_log(self.lake, self._standing.reached, begin, servers)
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
         query = (
             self._log(self._spark)
@@ -145,7 +147,6 @@ class LiveJob(LakeJob):
             self._await_boundary(query)
             if not self._stop.is_set():
                 query.awaitTermination()  # raises what ended it, where no batch did
-                self._catch_up(progress)
             query.stop()
         except (Py4JError, OSError):  # Java has gone
             # A thread that is still within DuckDB or delta-rs when Python ends takes the process down with it.
@@ -154,6 +155,8 @@ class LiveJob(LakeJob):
             raise
         if self._failure is not None:
             raise self._failure
+        if not self._stop.is_set():
+            self._catch_up(progress)
 
     def _await_boundary(self, query: StreamingQuery) -> None:
         """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""

@@ -14,6 +14,7 @@ from pipelines.io.heartbeat import beat
 from pipelines.io.kafka_admin import TIMEOUT_SECONDS, end_offsets, records_between
 from pipelines.io.kafka_log import Offsets
 from pipelines.io.ledger import LedgerRow
+from pipelines.jobs.position import check_ends
 from pipelines.progress import show_line
 
 BEAT_SECONDS = 1.0
@@ -69,12 +70,15 @@ class LiveProgress:
             self._has_ended.wait(BEAT_SECONDS)
 
     def _sample(self) -> None:
-        """Notes where the log ends now."""
+        """Notes where the log ends now. Raises `LogTruncated` when that is before what was read of it."""
         asked_at = time.monotonic()
+        with self._state:
+            position = self._position
         try:
             head = end_offsets(self._servers, self._topics)
         except BrokerUnavailable:
             return
+        check_ends(position, head)
         with self._state:
             if not self._heads or self._heads[-1][0] < asked_at:  # else another thread's answer is newer
                 self._heads.append((asked_at, head))

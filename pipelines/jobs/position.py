@@ -115,10 +115,17 @@ def _reachable(start: Offsets, begin: Offsets, end: Offsets) -> Offsets:
                     f"read: the log lost {begin[topic][partition] - offset} records. Set retention.ms=-1, and restore "
                     "the topic from a backup."
                 )
-            if offset > end[topic][partition]:
-                raise LogTruncated(
-                    f"{topic}/{partition} ends at offset {end[topic][partition]}, but the lake has read up to "
-                    f"{offset}: the topic was recreated, or the broker came back with an older log. Restore the "
-                    "topic, or build a new lake from this log."
-                )
+    check_ends(start, end)
     return start
+
+
+def check_ends(reached: Offsets, end: Offsets) -> None:
+    """Raises `LogTruncated` when the log ends before what was read of it."""
+    for topic, partitions in reached.items():
+        for partition, offset in partitions.items():
+            if offset > (ends_at := end.get(topic, {}).get(partition, 0)):
+                raise LogTruncated(
+                    f"{topic}/{partition} ends at offset {ends_at}, but the lake has read up to {offset}: the topic "
+                    "was recreated, or the broker came back with an older log. Restore the topic, or build a new lake "
+                    "from this log."
+                )

@@ -41,7 +41,7 @@ def main() -> None:
                 verdict = judged(case)
                 say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
                 if verdict.outcome == "broken":
-                    say(f"{verdict.said}\nAgain: make faults CASE={verdict.case}")
+                    say(verdict.said)
                 verdicts.append(verdict)
                 results.write_text(json.dumps([verdict.as_json() for verdict in verdicts], indent=2))
     finally:  # a long campaign that is ended tells how far it came

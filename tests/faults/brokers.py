@@ -11,12 +11,15 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 
 from pipelines import commands
 from pipelines.io.kafka_admin import end_offsets
-from pipelines.jobs import stack, topics
+from pipelines.jobs import simulate, stack, topics
 from tests.faults.scene import Scene
 from tests.integration.log_reader import read_log
 from tests.integration.topic_deletion import delete_topics
 
 EVENTS = "ship-events"
+LONGER = commands.Simulate(seed=99, packages=2_000, rate=0, count=20_000)
+"""Records of which each partition gets more than it had."""
+
 BATCH_HEADER = struct.Struct(">qi")
 """A record batch begins with its first offset, and the number of bytes that follow (Kafka's message format v2)."""
 
@@ -54,7 +57,9 @@ def frozen(scene: Scene) -> None:
 
 
 def older_tail(scene: Scene) -> None:
-    """The broker lost what it had not written to disk: the job names the offsets, and goes on when they are back."""
+    """The broker lost what it had not written to disk: the job names the offsets, also when others have taken them
+    since, and goes on when the records are back.
+    """
     scene.sent(3)
     scene.done("stream", "--drain")
     scene.auditor.judge()
@@ -69,6 +74,8 @@ def older_tail(scene: Scene) -> None:
     after = end_offsets(scene.servers, [EVENTS])[EVENTS]
     assert after[partition] < before[partition]
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset {after[partition]}")
+    simulate.run(LONGER, scene.settings)
+    scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} holds another record at offset")
     stack.stop(scene.settings, lambda _: None)
     shutil.rmtree(folder)
     shutil.copytree(kept, folder)
@@ -78,21 +85,33 @@ def older_tail(scene: Scene) -> None:
 
 
 def recreated(scene: Scene) -> None:
-    """A topic that was deleted and created again is another log: refused at the start, as long as it is shorter."""
+    """A topic that was deleted and created again is another log: refused, by the job that runs and by the next, while
+    it is shorter and when it has grown.
+    """
     scene.sent(2)
     scene.done("stream", "--drain")
     log = read_log(scene.servers)
     before = end_offsets(scene.servers, [EVENTS])[EVENTS]
-    delete_topics(scene.servers, EVENTS)
-    topics.run(commands.Topics(), scene.settings)
+    with scene.pts("stream") as (job, said):
+        scene.await_heartbeat(job, said)
+        delete_topics(scene.servers, EVENTS)
+        topics.run(commands.Topics(), scene.settings)
+        assert job.wait(timeout=180) in (5, 6), said.read_text()[
+            -3000:
+        ]  # when it looked, there was no topic, or a new one
+        assert "Traceback" not in said.read_text(), said.read_text()[-3000:]
     partition = min(number for number, offset in before.items() if offset)
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")
+    simulate.run(LONGER, scene.settings)
+    scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} holds another record at offset")
     scene.auditor.judge_as_of(log)
 
 
 def grown(scene: Scene) -> None:
-    """A partition more than before: refused, by the job that runs and by the next."""
-    with scene.load(rate=50):
+    """A partition more than before: refused, by the job that runs and by the next. What was read till then stays."""
+    scene.sent(1)
+    scene.done("stream", "--drain")
+    with scene.auditor.watching(), scene.load(rate=50):
         process, log = scene.start("pipelines.cli", "stream")
         scene.await_batch(log, process)
         admin = AdminClient({"bootstrap.servers": scene.servers})
@@ -102,6 +121,7 @@ def grown(scene: Scene) -> None:
         assert process.wait(timeout=180) == 5, log.read_text()[-3000:]
         assert "Traceback" not in log.read_text()
     scene.refused("stream", "--drain", code=5, says=f"Topic {EVENTS} has partitions")
+    scene.auditor.judge_what_was_read()
 
 
 def eaten(scene: Scene) -> None:

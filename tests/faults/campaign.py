@@ -4,6 +4,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -95,9 +96,19 @@ def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[
 def run(case: Case, folder: Path) -> Scene:
     """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `NotPermitted`."""
     scene = Scene(folder, case.seed)
-    with scene.open():
+    with repeatable(case), scene.open():
         KINDS[case.kind](scene)
     return scene
+
+
+@contextmanager
+def repeatable(case: Case) -> Iterator[None]:
+    """Notes on what is raised how the case is repeated."""
+    try:
+        yield
+    except Exception as error:
+        error.add_note(f"Again: make faults CASE={case}")
+        raise
 
 
 def judged(case: Case) -> Verdict:
@@ -117,7 +128,8 @@ def judged(case: Case) -> Verdict:
         shutil.rmtree(folder)
         return Verdict(str(case), "not run", seconds(), said=str(error))
     except Exception as error:
-        return Verdict(str(case), "broken", seconds(), said=f"{type(error).__name__}: {error}\nSee {folder}")
+        said = "\n".join((f"{type(error).__name__}: {error}", f"See {folder}", *error.__notes__))
+        return Verdict(str(case), "broken", seconds(), said=said)
     shutil.rmtree(folder)
     found = scene.auditor
     recovered = [round(each, 1) for each in found.recovered_after]

@@ -7,16 +7,22 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.log_producer import LogProducer
 from tests.faults.scene import Scene
 
-ZONES = (
-    *("America/New_York", "America/St_Johns", "Europe/Berlin", "Asia/Kathmandu", "Australia/Lord_Howe"),
-    *("Pacific/Apia", "Pacific/Kiritimati"),
-)
 CHANGES = (
-    *(datetime(2026, 3, 8, 7, tzinfo=UTC), datetime(2026, 11, 1, 6, tzinfo=UTC)),  # New York
-    *(datetime(2026, 3, 29, 1, tzinfo=UTC), datetime(2026, 10, 25, 1, tzinfo=UTC)),  # Berlin
-    *(datetime(2026, 4, 4, 15, tzinfo=UTC), datetime(2026, 10, 3, 15, 30, tzinfo=UTC)),  # Lord Howe, half an hour
+    *(
+        (datetime(2026, 3, 8, 7, tzinfo=UTC), "America/New_York"),
+        (datetime(2026, 11, 1, 6, tzinfo=UTC), "America/New_York"),
+    ),
+    *(
+        (datetime(2026, 3, 29, 1, tzinfo=UTC), "Europe/Berlin"),
+        (datetime(2026, 10, 25, 1, tzinfo=UTC), "Europe/Berlin"),
+    ),
+    (datetime(2026, 4, 4, 15, tzinfo=UTC), "Australia/Lord_Howe"),  # half an hour
+    (datetime(2026, 10, 3, 15, 30, tzinfo=UTC), "Australia/Lord_Howe"),
 )
-"""Moments at which the clocks of one of the zones are changed (the IANA time zone database)."""
+"""Moments at which clocks are changed, and where (the IANA time zone database)."""
+
+ZONES = ("America/St_Johns", "Asia/Kathmandu", "Pacific/Apia", "Pacific/Kiritimati")
+"""Others, far from UTC or not by whole hours."""
 
 DAY_SECONDS = 86_400
 RATE = 1_500
@@ -33,20 +39,23 @@ TEXTS = (
 
 
 def wrong(scene: Scene) -> None:
-    """Each start of the job in another zone, under producers whose clocks are right, a day behind and a day ahead."""
+    """Each start of the job in another zone, under producers whose clocks are right, a day behind and a day ahead. One
+    zone changes its clocks within what they tell.
+    """
     scene.records_per_batch = 10_000
-    change = scene.chance.choice(CHANGES)
+    change, changing = scene.chance.choice(CHANGES)
+    zones = scene.chance.sample((changing, *scene.chance.sample(ZONES, 3)), 4)
     begin = (change - timedelta(hours=6)).isoformat()
     with scene.auditor.watching():
         for off in scene.chance.sample((0, -DAY_SECONDS, DAY_SECONDS), 3):
-            scene.zone = scene.chance.choice(ZONES)
+            scene.zone = zones.pop()
             feed = ("--start", begin, "--clock-off", str(off))
             with scene.load(RATE, *feed), scene.pts("stream") as (job, log):
                 scene.await_batch(log, job)
                 time.sleep(3)
                 assert scene.stop(job) == 0, log.read_text()[-3000:]
             _send_odd_moments(scene, change)
-        scene.zone = scene.chance.choice(ZONES)
+        scene.zone = zones.pop()
         day = change.replace(hour=0, minute=0)
         scene.done("stream", "--drain")
         scene.done("backfill", "--from", f"{day:%Y-%m-%d}", "--to", f"{day + timedelta(days=1):%Y-%m-%d}")

@@ -77,7 +77,7 @@ def job_at_any_time(scene: Scene) -> None:
             for _ in range(scene.chance.randint(2, 4)):
                 with scene.pts("stream") as started:
                     time.sleep(scene.chance.uniform(1, 25))
-                    scene.kill(*started)
+                    scene.kill(*started, with_java=scene.chance.choice((True, False)))
         scene.judge()
 
 

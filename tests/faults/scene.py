@@ -8,11 +8,15 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
 from pipelines import commands
+from pipelines.errors import JavaEnded
+from pipelines.io.heartbeat import last_beat
 from pipelines.jobs import stack, topics
+from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor
 from tests.integration.conftest import embedded
 from tests.integration.test_process import settings_of, wait_until
@@ -29,6 +33,13 @@ LOADS_APART = 1_000_000
 """Between the seeds of two loads of a case, so that they meet no other case's."""
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
+VICTIMS = {
+    "": (-signal.SIGKILL,),
+    "@both": (-signal.SIGKILL,),
+    "@java": (JavaEnded.exit_code, -signal.SIGKILL),  # itself, when there was no Java
+}
+"""Who dies of a kill, as `tests.saboteur` is told, and the exit codes of the command."""
+
 NAMED_ERRORS = (4, 5, 6, 7, 8, 9)
 """Exit codes by which the job says what is wrong outside of it (docs/runbook.md, 'By exit code')."""
 
@@ -183,19 +194,34 @@ class Scene:
         assert "Traceback" not in said, said[-3000:]
 
     def killed(self, *arguments: str, moments: int, delay_ms: int = 40) -> bool:
-        """Runs a command that is killed some ms after one of so many moments. Returns whether it was, or had ended."""
+        """Runs a command that is killed some ms after one of so many moments, or its Java is, or both. Returns whether
+        it was, or had ended.
+        """
         moment = f"{self.chance.randint(1, moments)}+{self.chance.randint(0, delay_ms)}"
-        process, log = self.start("tests.saboteur", moment, *arguments)
+        victim = self.chance.choice(VICTIMS)
+        process, log = self.start("tests.saboteur", f"{moment}{victim}", *arguments)
         process.wait(timeout=300)
         if process.returncode == 0:
             return False
-        assert process.returncode == -signal.SIGKILL, log.read_text()[-3000:]
+        assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]
+        assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
         self.auditor.note_fault()
         return True
 
     def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
         """Waits for a batch of a job that has just begun."""
         self.await_text('"batch_id"', log, process)
+
+    def await_heartbeat(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """Waits until a job that has just begun looks after the log, whether or not there is anything to read."""
+        begun = datetime.now(UTC)
+
+        def beats() -> bool:
+            assert process.poll() is None, log.read_text()[-3000:]
+            told = last_beat(str(self.lake))
+            return told is not None and told["at"] > begun
+
+        wait_until(beats, log, START_SECONDS)
 
     def await_text(self, text: str, log: Path, process: subprocess.Popen[bytes]) -> None:
         """Waits until a process has said it; one that has ended will not."""
@@ -227,9 +253,12 @@ class Scene:
         has_said_why = code in NAMED_ERRORS and "Traceback" not in said
         assert has_said_why or (was_asked and code == 0), f"code {code}\n{said[-3000:]}"
 
-    def kill(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """A fault: SIGKILL of a process that runs."""
+    def kill(self, process: subprocess.Popen[bytes], log: Path, *, with_java: bool = False) -> None:
+        """A fault: SIGKILL of a process that runs. Its Java ends by itself then, or is killed first."""
         assert process.poll() is None, log.read_text()[-3000:]
+        for each in processes().values() if with_java else ():
+            if each.parent == process.pid:
+                os.kill(each.identity[0], signal.SIGKILL)
         process.send_signal(signal.SIGKILL)
         self.auditor.note_fault()
 

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from pipelines.io.snapshots import snapshot
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.faults import kills
 from tests.faults.auditor import Auditor, Partial, check_whole
-from tests.faults.campaign import KINDS, Case, cases, run
+from tests.faults.campaign import KINDS, Case, cases, judged, repeatable, run
 from tests.faults.scene import NotPermitted, Scene
 from tests.frames import in_order
 
@@ -34,7 +35,8 @@ SHORT = ("kill-broker:1", "partition-added:1", "disk-full:1")
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A lake whose job was killed again and again, twice after many batches, and its log: the promises held."""
-    with Scene(tmp_path_factory.mktemp("kill"), seed=12).open() as scene:
+    case = Case("kill-job", 12)
+    with repeatable(case), Scene(tmp_path_factory.mktemp("kill"), case.seed).open() as scene:
         kills.job(scene)
         assert scene.auditor.recovered_after
         assert len(scene.auditor.seen) > 1, "readers saw the tables move on while the job was killed"
@@ -121,6 +123,19 @@ def test_campaign_takes_each_fault_in_its_turn_and_then_the_next_seed() -> None:
     assert Case.parse(str(found[-1])) == found[-1]
     with pytest.raises(ValueError, match="there is no fault 'fire'"):
         Case.parse("fire:1")
+
+
+def test_case_that_is_broken_says_how_it_is_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_scene: Scene) -> None:
+        raise AssertionError("a row is missing")
+
+    monkeypatch.setitem(KINDS, "kill-job", broken)
+    monkeypatch.setattr(Scene, "open", lambda scene: nullcontext(scene))
+    verdict = judged(Case("kill-job", 17))
+    assert verdict.outcome == "broken"
+    message, folder, again = verdict.said.splitlines()
+    assert (message, again) == ("AssertionError: a row is missing", "Again: make faults CASE=kill-job:17")
+    shutil.rmtree(folder.removeprefix("See "))
 
 
 def test_campaign_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ import os
 import signal
 import threading
 import time
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import cycle
@@ -13,6 +14,7 @@ from pipelines.io.pid_lock import holder
 from tests.faults.clocks import DAY_SECONDS
 from tests.faults.kills import INTERVAL, wrong_windows
 from tests.faults.scene import Scene
+from tests.integration.test_compact import leave_behind
 
 TOGETHER_SECONDS = 600
 SIDE_BY_SIDE = (
@@ -121,7 +123,9 @@ def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
             def run(commands: Sequence[tuple[str, ...]]) -> None:
                 try:
                     for command in cycle(commands):
+                        unneeded = leave_behind(str(scene.lake), uuid.uuid4().hex) if command == ("compact",) else []
                         scene.done(*command)
+                        assert not [file for file in unneeded if file.exists()]
                         if over.is_set() or time.monotonic() > end:
                             break
                 finally:

@@ -46,13 +46,14 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     stack.stop(made, lambda _: None)
 
 
-def leave_behind(root: str, name: str) -> None:
-    """In each table a file of a write that was cut off long ago: so that a vacuum finds something."""
+def leave_behind(root: str, name: str) -> list[Path]:
+    """In each table a file of a write that was cut off long ago: so that a vacuum finds something. Returns them."""
+    files = [log.with_name(f"part-{name}.parquet") for log in Path(root).glob("*/*/_delta_log")]
     then = time.time() - 8 * DAY.total_seconds()
-    for log in Path(root).glob("*/*/_delta_log"):
-        file = log.with_name(f"part-{name}.parquet")
+    for file in files:
         file.write_bytes(b"half of it")
         os.utime(file, (then, then))
+    return files
 
 
 def read_until(stop: threading.Event, root: str) -> int:

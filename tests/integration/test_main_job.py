@@ -11,7 +11,7 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from pipelines import commands
-from pipelines.errors import LakeMismatch
+from pipelines.errors import LakeMismatch, LogTruncated
 from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
@@ -19,6 +19,7 @@ from pipelines.settings import Kafka, Settings, Stream, WireFormat
 from tests.comparison import assert_lake_equals_log, expected_rows
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import INPUTS, read_log
+from tests.integration.topic_deletion import delete_topics
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
@@ -135,4 +136,24 @@ def test_a_ledger_that_another_checkpoint_planned_is_refused(spark: SparkSession
     metadata.with_name(".metadata.crc").unlink()
     metadata.write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
     with pytest.raises(LakeMismatch, match="00000000-0000-0000-0000-000000000000"):
+        drain(spark, settings)
+
+
+@CSV_ONLY
+def test_log_that_ends_with_a_transaction_is_gone_on_with_and_one_that_became_another_is_refused(
+    spark: SparkSession, stand: Stand
+) -> None:
+    """Also when it has grown beyond what was read. Last in this module: it takes the log away."""
+    settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-other"})
+    producer = Producer({"bootstrap.servers": stand.servers, "transactional.id": "one"})
+    producer.init_transactions()
+    producer.begin_transaction()
+    producer.produce("ship-events", key=b"1", value=b"\xff")
+    producer.commit_transaction()
+    drain(spark, settings)
+    drain(spark, settings)
+    delete_topics(stand.servers, *INPUTS)
+    topics.run(commands.Topics(), settings)
+    simulate.run(FEED.model_copy(update={"seed": 6, "packages": 600}), settings)
+    with pytest.raises(LogTruncated, match=r"ship-events/\d holds another record at offset"):
         drain(spark, settings)

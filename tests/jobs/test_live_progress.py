@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.errors import BrokerUnavailable, LakeUnavailable, TopicMismatch
+from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, TopicMismatch
 from pipelines.io.heartbeat import last_beat
 from pipelines.io.kafka_admin import records_between
 from pipelines.io.kafka_log import OffsetRange, Offsets
@@ -106,6 +106,17 @@ def test_what_else_goes_wrong_beside_the_job_is_the_jobs(
 def test_heartbeat_that_cannot_be_written_is_the_jobs_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with progress(tmp_path / "gone", monkeypatch, lambda: START) as made:
         assert becomes(lambda: is_raised(LakeUnavailable, made))
+
+
+def test_log_that_ends_before_what_was_read_of_it_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    end = BATCH.end_offsets
+    with progress(tmp_path, monkeypatch, lambda: end) as made:
+        made.batch_done(BATCH, 1.0)
+        made.check()
+        end = {"ship-events": {0: 5, 1: 4}}
+        assert becomes(lambda: is_raised(LogTruncated, made))
+        with pytest.raises(LogTruncated, match="ship-events/1 ends at offset 4, but the lake has read up to 5"):
+            made.check()
 
 
 def test_batches_are_told_while_the_heart_beats(

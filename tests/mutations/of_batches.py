@@ -18,6 +18,7 @@ DELTA_RS = "pipelines/io/delta_rs.py"
 LOCK = "pipelines/io/pid_lock.py"
 LIVE_JOB = "pipelines/jobs/live_job.py"
 SESSION = "pipelines/session.py"
+SAME_LOG = "pipelines/jobs/same_log.py"
 RECORD = "pipelines/tables/record.py"
 
 REACH = "tests/jobs/test_reach.py"
@@ -54,6 +55,8 @@ TURNS_LEFT = (
 HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 T_POSITION = "tests/jobs/test_position.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
+T_SAME_LOG = "tests/jobs/test_same_log.py"
+ANOTHER_RECORD = f"{T_SAME_LOG}::test_log_that_holds_another_record_where_the_lake_stands_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
 BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
 T_LOSS = "tests/jobs/test_new_checkpoint.py"
@@ -283,12 +286,42 @@ MUTATIONS = (
     ),
     Mutation(
         TRUNCATED, "a log that is shorter than what was read is read on",
-        POSITION, "if offset > end[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[shorter]",
+        POSITION, "if offset > (ends_at := end.get(topic, {}).get(partition, 0)):", "if (ends_at := -1) > offset:",
+        f"{CANNOT_GO_ON}[shorter]",
     ),
     Mutation(
         TRUNCATED, "a log that ends where the lake stands is refused",
-        POSITION, "if offset > end[topic][partition]:", "if offset >= end[topic][partition]:",
+        POSITION, "if offset > (ends_at :=", "if offset >= (ends_at :=",
         f"{T_POSITION}::test_log_that_ends_just_where_the_lake_stands_is_accepted",
+    ),
+    Mutation(
+        TRUNCATED, "nobody looks whether a running job's log becomes shorter",
+        "pipelines/jobs/live_progress.py", "        check_ends(position, head)\n", "",
+        "tests/jobs/test_live_progress.py::test_log_that_ends_before_what_was_read_of_it_ends_the_job",
+    ),
+    Mutation(
+        TRUNCATED, "a log with other records is read on",
+        SAME_LOG, "if there.get((topic, partition)) != message:", "if (topic, partition) not in there:",
+        f"{ANOTHER_RECORD}[value]",
+    ),
+    Mutation(
+        TRUNCATED, "a log that became another one is read on where it lacks the record",
+        SAME_LOG, "there.get((topic, partition)) != message", "there.get((topic, partition), message) != message",
+        f"{ANOTHER_RECORD}[none]",
+    ),
+    Mutation(
+        TRUNCATED, "a record that the log has let go is missed",
+        SAME_LOG, " if message.offset >= begin[topic][part]", "",
+        f"{T_SAME_LOG}::test_record_that_the_log_has_let_go_is_not_compared",
+    ),
+    Mutation(
+        TRUNCATED, "a transaction's end is taken for a record that nobody archived",
+        SAME_LOG, "LOOK_BACK = 2", "LOOK_BACK = 1", f"{T_SAME_LOG}::test_end_of_a_transaction_is_no_record",
+    ),
+    Mutation(
+        TRUNCATED, "records of a batch that was cut off are compared, too",
+        SAME_LOG, "if message.offset < ends.get(message.partition, 0):", "if message.partition in ends:",
+        f"{T_SAME_LOG}::test_log_that_holds_what_was_read_is_gone_on_with",
     ),
     Mutation(
         PARTITIONS, "partitions may be added",

@@ -16,7 +16,7 @@ from pipelines.io.reader import LakeReader
 from pipelines.io.replays import Replays, Step
 from pipelines.io.snapshots import Snapshot, snapshot
 from pipelines.io.stitched_log import BRONZE, divided
-from pipelines.jobs.position import check_partitions
+from pipelines.jobs.position import check_ends, check_partitions
 from pipelines.settings import Settings
 from pipelines.tables import OPS_BATCHES, TABLES
 
@@ -193,12 +193,7 @@ def _sources(begin: Offsets, end: Offsets, settings: Settings) -> list[Source]:
     first, after = begin_offsets(servers, begin), end_offsets(servers, begin)
     for topic, partitions in end.items():
         check_partitions(topic, partitions, after[topic])
-        for partition, offset in partitions.items():
-            if after[topic][partition] < offset:
-                raise LogTruncated(
-                    f"{topic}/{partition} ends at offset {after[topic][partition]}, but the lake has read up to "
-                    f"{offset}: the topic was recreated, or the broker came back with an older log."
-                )
+    check_ends(end, after)
     gone, there = divided(ranges_between(begin, end), first)
     found = [_source(part, "bronze") for part in gone] + [_source(part, "kafka") for part in there]
     return sorted(found, key=lambda source: (source.topic, source.partition, source.start_offset))

@@ -1,0 +1,68 @@
+"""Whether the log is still the one that was read: offsets alone do not tell."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+
+from pipelines.errors import LogTruncated
+from pipelines.graph import FLOWS, Log
+from pipelines.io.consumer import Message, first_messages
+from pipelines.io.kafka_log import Offsets
+from pipelines.io.lake import Lake
+from pipelines.tables import Table
+
+ARCHIVES = [(flow.into, read.topic.name) for flow in FLOWS for read in flow.reads if isinstance(read, Log)]
+"""Tables that keep the records of a topic as they stand on the log."""
+
+LOOK_BACK = 2
+"""The last offset that was read may be the end of a transaction, which is no record."""
+
+
+def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, bootstrap_servers: str) -> None:
+    """Compares the newest archived record of each partition with what the log holds at its offset.
+
+    A topic that was deleted and created again, or a broker that came back with an older log, may have grown beyond what
+    was read. A record that the log has let go, as one before `begin`, is not compared.
+
+    Args:
+        lake: The tables.
+        reached: By table name, up to where on the log it has come.
+        begin: First offset that each partition of the log still holds.
+        bootstrap_servers: The log's.
+
+    Raises:
+        LogTruncated: Another record is there, or none.
+    """
+    archived: dict[str, dict[int, Message]] = {}
+    for table, topic in ARCHIVES:
+        newest = _newest(lake, table, reached.get(table.name, {}).get(topic, {}))
+        archived[topic] = {part: message for part, message in newest.items() if message.offset >= begin[topic][part]}
+    starts = {topic: {part: message.offset for part, message in found.items()} for topic, found in archived.items()}
+    there = first_messages(bootstrap_servers, starts)
+    for topic, found in archived.items():
+        for partition, message in found.items():
+            if there.get((topic, partition)) != message:
+                raise LogTruncated(
+                    f"{topic}/{partition} holds another record at offset {message.offset} than the one that was read: "
+                    "the topic was recreated, or the broker came back with an older log, and has grown since. Restore "
+                    "the topic, or build a new lake from this log."
+                )
+
+
+def _newest(lake: Lake, table: Table, ends: Mapping[int, int]) -> dict[int, Message]:
+    """Of each partition, by where the archive has come, its newest record within `LOOK_BACK`."""
+    spans = {(max(0, end - LOOK_BACK), end) for end in ends.values() if end}
+    rows = lake.look_up(table, "kafka_offset", spans)
+    found: dict[int, Message] = {}
+    for message in _messages(rows) if rows.num_rows else ():
+        if message.offset < ends.get(message.partition, 0):
+            found[message.partition] = max(found.get(message.partition, message), message, key=lambda each: each.offset)
+    return found
+
+
+def _messages(archived: pa.Table) -> Iterator[Message]:
+    names = "kafka_partition", "kafka_offset", "value", "key"
+    micros = archived["kafka_timestamp"].cast(pa.int64())  # a Python time would end in the year 9999
+    columns = (*(archived[name].to_pylist() for name in names), micros.to_pylist())
+    for partition, offset, value, key, micro in zip(*columns, strict=True):
+        yield Message(partition, offset, value, key, micro // 1000)
