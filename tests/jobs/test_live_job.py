@@ -120,7 +120,7 @@ def test_batch_that_failed_ends_the_job_with_the_first_failure(
 
 def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: SparkSession, tmp_path: Path) -> None:
     job, query, batch_ends = job_of(spark, tmp_path), Query(), threading.Event()
-    job._caller = threading.Thread(target=batch_ends.wait)
+    job._caller = threading.Thread(target=batch_ends.wait, daemon=True)
     job._caller.start()
     with ThreadPoolExecutor(1) as pool:
         query.has_java = False
