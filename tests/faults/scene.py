@@ -198,7 +198,7 @@ class Scene:
         it was, or had ended.
         """
         moment = f"{self.chance.randint(1, moments)}+{self.chance.randint(0, delay_ms)}"
-        victim = self.chance.choice(VICTIMS)
+        victim = self.chance.choice(list(VICTIMS))
         process, log = self.start("tests.saboteur", f"{moment}{victim}", *arguments)
         process.wait(timeout=300)
         if process.returncode == 0:
