@@ -96,9 +96,8 @@ def recreated(scene: Scene) -> None:
         scene.await_heartbeat(job, said)
         delete_topics(scene.servers, EVENTS)
         topics.run(commands.Topics(), scene.settings)
-        assert job.wait(timeout=180) in (5, 6), said.read_text()[
-            -3000:
-        ]  # when it looked, there was no topic, or a new one
+        code = job.wait(timeout=180)
+        assert code in (5, 6), said.read_text()[-3000:]  # when it looked, there was no topic, or a new one
         assert "Traceback" not in said.read_text(), said.read_text()[-3000:]
     partition = min(number for number, offset in before.items() if offset)
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")

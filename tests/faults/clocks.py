@@ -8,14 +8,10 @@ from pipelines.io.log_producer import LogProducer
 from tests.faults.scene import Scene
 
 CHANGES = (
-    *(
-        (datetime(2026, 3, 8, 7, tzinfo=UTC), "America/New_York"),
-        (datetime(2026, 11, 1, 6, tzinfo=UTC), "America/New_York"),
-    ),
-    *(
-        (datetime(2026, 3, 29, 1, tzinfo=UTC), "Europe/Berlin"),
-        (datetime(2026, 10, 25, 1, tzinfo=UTC), "Europe/Berlin"),
-    ),
+    (datetime(2026, 3, 8, 7, tzinfo=UTC), "America/New_York"),
+    (datetime(2026, 11, 1, 6, tzinfo=UTC), "America/New_York"),
+    (datetime(2026, 3, 29, 1, tzinfo=UTC), "Europe/Berlin"),
+    (datetime(2026, 10, 25, 1, tzinfo=UTC), "Europe/Berlin"),
     (datetime(2026, 4, 4, 15, tzinfo=UTC), "Australia/Lord_Howe"),  # half an hour
     (datetime(2026, 10, 3, 15, 30, tzinfo=UTC), "Australia/Lord_Howe"),
 )
