@@ -8,7 +8,6 @@ from deltalake import DeltaTable
 from pipelines.errors import LakeMismatch
 from pipelines.io.replays import Replays
 from tests.faults.scene import Scene
-from tests.jobs.test_backfill import WINDOW_TABLES
 
 BATCH_MOMENTS = 120
 """Moments of about the first three batches of a job."""
@@ -26,7 +25,8 @@ WRITTEN_EACH_BATCH = (
 """Folders of tables."""
 
 INTERVAL = ("--from", "2026-01-01", "--to", "2026-01-08")
-EXPECTED = tuple(part for name in WINDOW_TABLES for part in ("--expect", name))
+WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput", "gold.failed_delivery_alerts")
+EXPECTED = tuple(part for name in WINDOWS for part in ("--expect", name))
 
 
 def job(scene: Scene) -> None:
