@@ -14,7 +14,7 @@ from pipelines.io.pid_lock import holder
 from tests.faults.clocks import DAY_SECONDS
 from tests.faults.kills import INTERVAL, wrong_windows
 from tests.faults.scene import Scene
-from tests.integration.test_compact import leave_behind
+from tests.unneeded import leave_behind
 
 TOGETHER_SECONDS = 600
 SIDE_BY_SIDE = (

@@ -4,7 +4,6 @@ pytest tests/integration/test_compact.py --compact-seconds 300    for five minut
 """
 
 import json
-import os
 import random
 import signal
 import threading
@@ -31,6 +30,7 @@ from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.test_process import process, pts, settings_of, wait_for, wait_until
 from tests.integration.test_while_it_runs import AGREEMENT
+from tests.unneeded import leave_behind
 
 FEED = commands.Simulate(seed=6, packages=1_000, rate=100)
 DAY = timedelta(days=1)
@@ -44,16 +44,6 @@ def settings(tmp_path: Path) -> Iterator[Settings]:
     topics.run(commands.Topics(), made)
     yield made
     stack.stop(made, lambda _: None)
-
-
-def leave_behind(root: str, name: str) -> list[Path]:
-    """In each table a file of a write that was cut off long ago: so that a vacuum finds something. Returns them."""
-    files = [log.with_name(f"part-{name}.parquet") for log in Path(root).glob("*/*/_delta_log")]
-    then = time.time() - 8 * DAY.total_seconds()
-    for file in files:
-        file.write_bytes(b"half of it")
-        os.utime(file, (then, then))
-    return files
 
 
 def read_until(stop: threading.Event, root: str) -> int:
