@@ -10,13 +10,14 @@ python -m tests.faults --tell var/faults/*.json   no faults: the table of campai
 import argparse
 import json
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
 from pipelines.jobs.interrupts import signals_interrupt
 from tests.faults.campaign import KINDS, Case, Verdict, cases, judged
+from tests.faults.gaps import GAPS
 
 RESULTS = Path("var/faults")
 
@@ -51,7 +52,9 @@ def main() -> None:
 
 
 def show(verdicts: list[Verdict]) -> None:
-    """One line for each fault: how often it held, and how soon the tables went on."""
+    """One line for each fault: how often it held, and how soon the tables went on; and one for each gap in which the
+    live job was killed.
+    """
     by_kind: dict[str, list[Verdict]] = defaultdict(list)
     for verdict in verdicts:
         by_kind[verdict.case.partition(":")[0]].append(verdict)
@@ -62,6 +65,10 @@ def show(verdicts: list[Verdict]) -> None:
         held = sum(verdict.outcome == "held" for verdict in found)
         shown = f"{median(seconds):.1f} | {max(seconds):.1f}" if seconds else "|"
         say(f"| {kind} | {len(found)} | {held} | {faults} | {len(seconds)} | {shown} |")
+    if kills := Counter(gap for verdict in verdicts for gap in verdict.gaps):
+        say("\n| the live job was killed | times |\n|---|---:|")
+        for gap in GAPS:
+            say(f"| {gap} | {kills[gap]} |")
 
 
 def say(text: str) -> None:

@@ -91,12 +91,14 @@ class Auditor:
     Attributes:
         seen: The batches of which it has seen a whole picture.
         fault_count: Faults that were told.
+        gaps: Of those that were kills of the live job, where in a batch they hit (`tests.faults.gaps.GAPS`).
         recovered_after: Seconds from each of them to the next batch in the ledger; none where all was in the tables.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
         self._root, self._servers, self._journal = root, servers, journal
         self._faults: list[datetime] = []
+        self.gaps: list[str] = []
         self.seen: set[int] = set()
         self.recovered_after: list[float] = []
 
@@ -146,9 +148,10 @@ class Auditor:
     def fault_count(self) -> int:
         return len(self._faults)
 
-    def note_fault(self) -> None:
-        """A fault happens now."""
+    def note_fault(self, gap: str | None = None) -> None:
+        """A fault happens now; where it is a kill of the live job, in which gap."""
         self._faults.append(datetime.now(UTC))
+        self.gaps += [gap] if gap else []
 
     def judge_as_of(self, log: list[LogRecord]) -> None:
         """Raises `AssertionError` when the tables are not what they must be of a log."""

@@ -70,6 +70,7 @@ class Verdict:
         seconds: How long it took.
         fault_count: Faults that happened.
         recovered_after: Seconds from each fault to the next batch, where one followed.
+        gaps: Of each kill of the live job, where in a batch it hit.
         snapshot_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.
     """
@@ -79,6 +80,7 @@ class Verdict:
     seconds: float
     fault_count: int = 0
     recovered_after: list[float] = field(default_factory=list)
+    gaps: list[str] = field(default_factory=list)
     snapshot_count: int = 0
     said: str = ""
 
@@ -133,4 +135,4 @@ def judged(case: Case) -> Verdict:
     shutil.rmtree(folder)
     found = scene.auditor
     recovered = [round(each, 1) for each in found.recovered_after]
-    return Verdict(str(case), "held", seconds(), found.fault_count, recovered, len(found.seen))
+    return Verdict(str(case), "held", seconds(), found.fault_count, recovered, found.gaps, len(found.seen))

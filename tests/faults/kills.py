@@ -18,9 +18,10 @@ CYCLE_MOMENTS = 600
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
 MOST_TRIES = 12
-WRITTEN_EACH_BATCH = (
+WRITTEN_BY_BATCHES = (
     *("bronze/ship_events", "bronze/ship_routes", "silver/ship_events", "silver/ship_routes", "silver/quarantine"),
-    *("gold/remaining_stops", "gold/stop_activity", "gold/busiest_stops", "gold/carrier_throughput", "ops/batches"),
+    *("gold/remaining_stops", "gold/stop_activity", "gold/busiest_stops", "gold/carrier_throughput"),
+    *("gold/failed_delivery_alerts", "ops/batches"),
 )
 """Folders of tables."""
 
@@ -47,7 +48,7 @@ def job_before_commit(scene: Scene) -> None:
     scene.done("stream", "--drain")  # so that every table has its folder
     with scene.auditor.watching():
         with scene.load():
-            for table in scene.chance.sample(WRITTEN_EACH_BATCH, 3):
+            for table in scene.chance.sample(WRITTEN_BY_BATCHES, 3):
                 _killed_before_commit(scene, scene.lake / table)
         scene.judge()
 

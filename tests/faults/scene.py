@@ -18,6 +18,7 @@ from pipelines.io.heartbeat import last_beat
 from pipelines.jobs import stack, topics
 from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor
+from tests.faults.gaps import Gaps
 from tests.integration.conftest import embedded
 from tests.integration.test_process import settings_of, wait_until
 
@@ -78,6 +79,7 @@ class Scene:
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
         self.servers = self.settings.bootstrap_servers
         self.auditor = Auditor(str(self.lake), self.servers, folder / "journal.csv")
+        self._gaps = Gaps(self.lake)
         self._processes: list[subprocess.Popen[bytes]] = []
         self._log_numbers = count(1)
         self._load_count = 0
@@ -205,7 +207,7 @@ class Scene:
             return False
         assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]
         assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
-        self.auditor.note_fault()
+        self.auditor.note_fault(self._gaps.of_kill() if arguments[0] == "stream" else None)
         return True
 
     def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
@@ -254,13 +256,14 @@ class Scene:
         assert has_said_why or (was_asked and code == 0), f"code {code}\n{said[-3000:]}"
 
     def kill(self, process: subprocess.Popen[bytes], log: Path, *, with_java: bool = False) -> None:
-        """A fault: SIGKILL of a process that runs. Its Java ends by itself then, or is killed first."""
+        """A fault: SIGKILL of the live job. Its Java ends by itself then, or is killed first."""
         assert process.poll() is None, log.read_text()[-3000:]
         for each in processes().values() if with_java else ():
             if each.parent == process.pid:
                 os.kill(each.identity[0], signal.SIGKILL)
         process.send_signal(signal.SIGKILL)
-        self.auditor.note_fault()
+        process.wait()
+        self.auditor.note_fault(self._gaps.of_kill())
 
     def judge(self) -> None:
         """Takes in all that was sent, and has everything compared with the log."""

@@ -8,13 +8,17 @@ import pytest
 
 from tests.faults.__main__ import main
 from tests.faults.campaign import Verdict
+from tests.faults.gaps import LEDGER, TABLES
 
 
 def test_campaigns_that_were_are_told_in_one_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     campaigns = (
-        [Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0]), Verdict("retention:1", "held", 30)],
+        [
+            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER, TABLES]),
+            Verdict("retention:1", "held", 30),
+        ],
         [Verdict("kill-job:2", "broken", 50, 1, [20.0], said="lost")],
     )
     files = [tmp_path / f"{number}.json" for number in range(len(campaigns))]
@@ -25,3 +29,4 @@ def test_campaigns_that_were_are_told_in_one_table(
     said = capsys.readouterr().out
     assert "| kill-job | 2 | 1 | 4 | 3 | 14.0 | 20.0 |" in said
     assert "| retention | 1 | 1 | 0 | 0 | | |" in said
+    assert "| ledger written, not Spark's commit | 2 |" in said
