@@ -12,6 +12,8 @@ from pathlib import Path
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
 from pipelines.jobs import stack, topics
+from tests.faults.gaps import CHECKPOINT
+from tests.faults.kills import WRITTEN_BY_BATCHES
 from tests.faults.obeying import CAN_OBEY
 from tests.faults.scene import NotPermitted, Scene
 
@@ -20,27 +22,47 @@ BROKER_BYTES = 64 * 2**20
 FULL_SECONDS = 60.0
 LEFT_KIB = 400
 """Least that is left when the disk is filled: a batch of the campaign is larger."""
-MOUNTING = "this machine does not permit to mount a file system"
+BLOCK_BYTES = 4096
+"""Of which such a file system is made; a small file takes one."""
 
 
 @contextmanager
 def mounted(folder: Path, size: int) -> Iterator[None]:
     """A file system of so many bytes. Raises `NotPermitted`."""
     folder.mkdir(parents=True, exist_ok=True)
-    if not _may_mount() or _mount("-t", "tmpfs", "-o", f"size={size}", "none", folder):
-        raise NotPermitted(MOUNTING)
+    with _mount("-t", "tmpfs", "-o", f"size={size}", "none", folder):
+        yield
+
+
+@contextmanager
+def moved_to_own_disk(folder: Path) -> Iterator[None]:
+    """What is in a folder of the lake is on such a file system from now on."""
+    kept = folder.with_name(f"{folder.name}-before")
+    folder.rename(kept)
+    with mounted(folder, LAKE_BYTES):
+        shutil.copytree(kept, folder, dirs_exist_ok=True)
+        shutil.rmtree(kept)
+        yield
+
+
+@contextmanager
+def moved_elsewhere(folder: Path, elsewhere: Path) -> Iterator[None]:
+    """What is in a folder of the lake is in another from now on, on that one's file system."""
+    shutil.copytree(folder, elsewhere)
+    with _mount("--bind", elsewhere, folder):
+        yield
+
+
+@contextmanager
+def _mount(*arguments: str | Path) -> Iterator[None]:
+    """Raises `NotPermitted`. The last argument is the folder."""
+    may_mount = sys.platform.startswith("linux") and os.geteuid() == 0
+    if not may_mount or subprocess.run(["mount", *arguments], check=False, capture_output=True).returncode:
+        raise NotPermitted("this machine does not permit to mount a file system")
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)
-
-
-def _may_mount() -> bool:
-    return sys.platform.startswith("linux") and os.geteuid() == 0
-
-
-def _mount(*arguments: str | Path) -> int:
-    return subprocess.run(["mount", *arguments], check=False, capture_output=True).returncode
+        subprocess.run(["umount", "--lazy", arguments[-1]], check=True)
 
 
 def fill(folder: Path, left: int) -> Path:
@@ -57,12 +79,77 @@ def full_for_the_job(scene: Scene) -> None:
             process, log = scene.start("pipelines.cli", "stream")
             scene.await_batch(log, process)
             ballast = fill(scene.lake, 1024 * scene.chance.randint(0, LEFT_KIB))
+            _ends_by_name(process, log)
             scene.auditor.note_fault()
-            code = process.wait(timeout=180)
-            assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
-            assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
             ballast.unlink()
         scene.judge()
+
+
+def full_for_data(scene: Scene) -> None:
+    """The same of the data files of a table alone: its log and all else have room."""
+    _make_tables(scene)
+    table = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES)
+    with moved_to_own_disk(table), moved_elsewhere(table / "_delta_log", scene.folder / "log"):
+        _full(scene, table)
+
+
+def full_for_a_log(scene: Scene) -> None:
+    """The same of a table's log alone: its data files are there, and no commit can name them."""
+    _make_tables(scene)
+    log = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES) / "_delta_log"
+    with moved_to_own_disk(log):
+        _full(scene, log)
+
+
+def full_for_offsets(scene: Scene) -> None:
+    """The same of what Spark keeps of the query alone: which offsets a batch has, and that it is done."""
+    _make_tables(scene)
+    checkpoint = scene.lake / CHECKPOINT
+    with moved_to_own_disk(checkpoint):
+        _full(scene, checkpoint)
+
+
+def full_for_a_compaction(scene: Scene) -> None:
+    """The same of a table's log for a compaction that writes its checkpoint: it ends by name, and again goes on."""
+    scene.records_per_batch = 150  # for more than ten commits
+    _make_tables(scene)
+    log = scene.lake / "gold" / "remaining_stops" / "_delta_log"
+    with moved_to_own_disk(log), scene.auditor.watching():
+        ballast = fill(log, BLOCK_BYTES * scene.chance.randint(0, 2))
+        scene.refused("compact", code=LakeUnavailable.exit_code, says="The lake")
+        scene.auditor.note_fault()
+        assert not list(log.glob("*.checkpoint.parquet"))
+        ballast.unlink()
+        scene.done("compact")
+        assert list(log.glob("*.checkpoint.parquet"))
+        scene.sent(1)
+        scene.judge()
+
+
+def _make_tables(scene: Scene) -> None:
+    """So that each folder of the lake is there."""
+    scene.sent(8)
+    scene.done("stream", "--drain")
+
+
+def _full(scene: Scene, folder: Path) -> None:
+    """A disk has no room for more than two small files when there is something to write."""
+    with scene.auditor.watching():
+        with scene.pts("stream") as (process, log):
+            scene.await_heartbeat(process, log)
+            ballast = fill(folder, BLOCK_BYTES * scene.chance.randint(0, 2))
+            with scene.load():
+                _ends_by_name(process, log)
+            scene.auditor.note_fault()
+            ballast.unlink()
+        scene.judge()
+
+
+def _ends_by_name(process: subprocess.Popen[bytes], log: Path) -> None:
+    """The lake cannot be written: so says a job that runs, and ends."""
+    code = process.wait(timeout=180)
+    assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
+    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
 
 
 def full_for_the_broker(scene: Scene) -> None:
@@ -111,9 +198,7 @@ def _refused_while(fault: AbstractContextManager[None], scene: Scene) -> None:
             time.sleep(scene.chance.uniform(0, 2))
             with fault:
                 scene.auditor.note_fault()
-                code = process.wait(timeout=180)
-                assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
-                assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+                _ends_by_name(process, log)
                 scene.refused("stream", "--drain", code=LakeUnavailable.exit_code, says="The lake")
         scene.judge()
 
@@ -136,10 +221,6 @@ def without_permission(folder: Path, mode: int) -> Iterator[None]:
 @contextmanager
 def only_readable(folder: Path) -> Iterator[None]:
     """Mounts a folder over itself, so that whoever opens a file from now on may only read. Raises `NotPermitted`."""
-    if not _may_mount() or _mount("--bind", folder, folder):
-        raise NotPermitted(MOUNTING)
-    try:
-        assert not _mount("-o", "remount,bind,ro", folder)
+    with _mount("--bind", folder, folder):
+        subprocess.run(["mount", "-o", "remount,bind,ro", folder], check=True)
         yield
-    finally:
-        subprocess.run(["umount", "--lazy", folder], check=True)

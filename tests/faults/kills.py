@@ -83,13 +83,15 @@ def job_at_any_time(scene: Scene) -> None:
 
 
 def promotion(scene: Scene) -> None:
-    """A promotion that corrects windows: the command dies, or the live job that does it, until it is done."""
+    """A promotion that corrects windows: the command dies, until it is done. Readers see all windows wrong, or none."""
     wrong_windows(scene)
-    scene.done("replay", "build", "fix")
-    scene.done("replay", "compare", "fix", *EXPECTED)
-    _killed_until_done(scene, "replay", "promote", "fix", moments=COMMAND_MOMENTS)
-    scene.sent(2)
-    scene.judge()
+    with scene.auditor.watching(with_wrong_windows=True):
+        scene.done("replay", "build", "fix")
+        scene.done("replay", "compare", "fix", *EXPECTED)
+        _killed_until_done(scene, "replay", "promote", "fix", moments=COMMAND_MOMENTS)
+    with scene.auditor.watching():
+        scene.sent(2)
+        scene.judge()
 
 
 def promotion_by_the_job(scene: Scene) -> None:
@@ -99,7 +101,7 @@ def promotion_by_the_job(scene: Scene) -> None:
     wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
-    with scene.load(rate=50):
+    with scene.auditor.watching(with_wrong_windows=True), scene.load(rate=50):
         with scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
             with scene.pts("replay", "promote", "fix") as (waiting, said):
@@ -112,7 +114,8 @@ def promotion_by_the_job(scene: Scene) -> None:
         if code:
             scene.done("stream", "--drain")
         scene.done("replay", "promote", "fix")
-    scene.judge()
+    with scene.auditor.watching():
+        scene.judge()
 
 
 def backfill(scene: Scene) -> None:
@@ -150,5 +153,10 @@ def _killed_until_done(scene: Scene, *command: str, moments: int) -> None:
 def wrong_windows(scene: Scene) -> None:
     """Has a job with a bug write them."""
     scene.sent(6)
-    process, log = scene.start("tests.faults.with_bug", "stream", "--drain")
+    with_bug(scene, "stream", "--drain")
+
+
+def with_bug(scene: Scene, *command: str) -> None:
+    """A command of ours that writes wrong windows."""
+    process, log = scene.start("tests.faults.with_bug", *command)
     assert process.wait(timeout=300) == 0, log.read_text()[-3000:]

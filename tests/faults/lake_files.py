@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import LakeMismatch
+from tests.faults.gaps import CHECKPOINT
 from tests.faults.kills import BATCH_MOMENTS
 from tests.faults.scene import Scene
 
@@ -17,7 +18,6 @@ COMMITS = "[0-9]" * 20 + ".json"
 REPORTS = "gold/remaining_stops/_delta_log"
 SILVER = "silver/ship_events/_delta_log"
 LEDGER = "ops/batches/_delta_log"
-CHECKPOINT = "_checkpoints/live"
 
 REFUSED = LakeMismatch.exit_code
 

@@ -1,7 +1,7 @@
 """Runs a command of ours with a bug in every count of a window: `python -m tests.faults.with_bug stream --drain`."""
 
 from pipelines import cli
-from tests.jobs.test_backfill import planted_bug
+from tests.window_bug import planted_bug
 
 if __name__ == "__main__":
     with planted_bug():

@@ -1,26 +1,24 @@
 """Several who write at once: a second live job, and everything that may run beside the first."""
 
+import json
 import os
 import signal
 import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import cycle
+from functools import partial
 
 from pipelines.io.leash import end_holder
 from pipelines.io.pid_lock import holder
 from tests.faults.clocks import DAY_SECONDS
-from tests.faults.kills import INTERVAL, wrong_windows
+from tests.faults.kills import INTERVAL, with_bug, wrong_windows
 from tests.faults.scene import Scene
 from tests.unneeded import leave_behind
 
 TOGETHER_SECONDS = 600
-SIDE_BY_SIDE = (
-    (("backfill", *INTERVAL), ("rebuild", "gold.carrier_throughput")),
-    (("compact",), ("verify",)),
-)
+BACKFILL = ("backfill", *INTERVAL)
 
 
 def second_job(scene: Scene) -> None:
@@ -85,11 +83,10 @@ def outlived_task(scene: Scene) -> None:
     """
     wrong_windows(scene)
     pid_file = scene.folder / "task.pid"
-    task = ("backfill", *INTERVAL)
     with scene.load(), scene.pts("stream") as (live, log):
         scene.await_batch(log, live)
         try:
-            first, said = scene.start("tests.faults.worker", str(pid_file), str(scene.chance.randint(1, 4)), *task)
+            first, said = scene.start("tests.faults.worker", str(pid_file), str(scene.chance.randint(1, 4)), *BACKFILL)
             code = first.wait(timeout=300)
             assert code == -signal.SIGKILL, f"code {code}\n{said.read_text()[-3000:]}"
             scene.auditor.note_fault()
@@ -99,7 +96,7 @@ def outlived_task(scene: Scene) -> None:
                 os.killpg(survivor, signal.SIGSTOP)
                 if scene.chance.choice((True, False)):
                     assert scene.stop(live) == 0, log.read_text()[-3000:]
-            retry, said = scene.start("tests.faults.worker", str(pid_file), "0", *task)
+            retry, said = scene.start("tests.faults.worker", str(pid_file), "0", *BACKFILL)
             code = retry.wait(timeout=300)
             assert code == 0, f"code {code}\n{said.read_text()[-3000:]}"
             assert f"ended process {survivor}" in said.read_text(), said.read_text()[-3000:]
@@ -112,27 +109,40 @@ def outlived_task(scene: Scene) -> None:
 
 
 def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
-    """Beside the stream and readers, two at a time: what corrects rows, and what cleans up and checks."""
+    """Beside the stream and readers, two at a time: what spoils windows, corrects and checks them, and what cleans up.
+    Readers see all windows wrong, or none.
+    """
     scene.sent(2)
-    scene.done("stream", "--drain")  # so that there is a batch to verify
-    with scene.auditor.watching():
-        with scene.load(), scene.pts("stream") as (live, log), ThreadPoolExecutor(len(SIDE_BY_SIDE)) as lanes:
+    scene.done("stream", "--drain")  # so that there is something to spoil
+    with scene.auditor.watching(with_wrong_windows=True):
+        with scene.load(), scene.pts("stream") as (live, log), ThreadPoolExecutor(2) as lanes:
             scene.await_batch(log, live)
             end, over = time.monotonic() + seconds, threading.Event()
 
-            def run(commands: Sequence[tuple[str, ...]]) -> None:
+            def again_and_again(rounds: Callable[[], None]) -> None:
                 try:
-                    for command in cycle(commands):
-                        unneeded = leave_behind(str(scene.lake), uuid.uuid4().hex) if command == ("compact",) else []
-                        scene.done(*command)
-                        assert not [file for file in unneeded if file.exists()]
-                        if over.is_set() or time.monotonic() > end:
-                            break
+                    while not over.is_set() and time.monotonic() < end:
+                        rounds()
                 finally:
                     over.set()
 
-            orders = [scene.chance.sample(commands, len(commands)) for commands in SIDE_BY_SIDE]
-            for ended in [lanes.submit(run, commands) for commands in orders]:
+            for ended in [lanes.submit(again_and_again, partial(each, scene)) for each in (_correct, _clean_up)]:
                 ended.result()
             assert scene.stop(live) == 0, log.read_text()[-3000:]
         scene.judge()
+
+
+def _correct(scene: Scene) -> None:
+    """A backfill with a bug, one without, which must find what that did, a rebuild, and a check of all."""
+    with_bug(scene, *BACKFILL)
+    found = json.loads(scene.done(*BACKFILL, "--json").splitlines()[-1])
+    assert all(table["removed_count"] for table in found), found
+    scene.done("rebuild", "gold.carrier_throughput")
+    scene.done("verify")
+
+
+def _clean_up(scene: Scene) -> None:
+    """A compaction that has files to remove, and must."""
+    unneeded = leave_behind(str(scene.lake), uuid.uuid4().hex)
+    scene.done("compact")
+    assert not [file for file in unneeded if file.exists()]

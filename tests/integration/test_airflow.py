@@ -34,8 +34,8 @@ from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.test_process import SHORT_LIVED, settings_of
 from tests.io.test_leash import becomes
-from tests.jobs.test_backfill import planted_bug
 from tests.ports import unused_ports
+from tests.window_bug import planted_bug
 
 FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")

@@ -1,17 +1,15 @@
 """Windows of an interval are made anew, and nothing else changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from pipelines.commands import Backfill
 from pipelines.errors import InvalidInput
-from pipelines.graph import FLOWS, Flow
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.jobs import backfill, expire
@@ -23,40 +21,10 @@ from tests.comparison import Rows, expected_rows
 from tests.frames import EPOCH
 from tests.oracle.makers import scan
 from tests.test_order_free import drawn
+from tests.window_bug import WINDOW_TABLES, planted_bug
 
-WINDOW_TABLES = {
-    "gold.stop_activity": "window_start",
-    "gold.busiest_stops": "window_start",
-    "gold.carrier_throughput": "window_start",
-    "gold.failed_delivery_alerts": "occurred_at",
-}
 PACK = packed(drawn(40))
 BATCHES = batches(*PACK.batches)
-COUNTS = ("scan_count", "failure_count")
-
-
-@contextmanager
-def planted_bug() -> Iterator[None]:
-    """Every count of a window is one too high."""
-    flows = [flow for flow in FLOWS if flow.into.name in WINDOW_TABLES and flow.name != "busiest_stops"]
-    right = {flow.name: flow.by for flow in flows}
-    for flow in flows:
-        object.__setattr__(flow, "by", one_more(flow))
-    try:
-        yield
-    finally:
-        for flow in flows:
-            object.__setattr__(flow, "by", right[flow.name])
-
-
-def one_more(flow: Flow) -> Callable[..., DataFrame]:
-    right = flow.by
-
-    def wrong(*frames: DataFrame) -> DataFrame:
-        rows = right(*frames)
-        return rows.withColumns({name: F.col(name) + 1 for name in COUNTS if name in rows.columns})
-
-    return wrong
 
 
 def last(lake: Lake) -> LedgerRow:
