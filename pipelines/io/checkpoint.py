@@ -24,7 +24,7 @@ SEE = "(docs/runbook.md, 'A lost checkpoint')"
 class Checkpoint:
     """A streaming checkpoint. Raises `LakeMismatch` for a file that says nothing, or that others need and is gone.
 
-    Spark alone writes what is in it, but for a new one's identity and first offsets.
+    Spark alone writes what is in it, but for a new one's identity and first offsets, and what `forget_lost` deletes.
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -81,6 +81,15 @@ class Checkpoint:
             return dict(json.loads(lines[-1] if lines else ""))
         except ValueError as error:
             raise _torn(path) from error
+
+    def forget_lost(self) -> None:
+        """Deletes the checksums of what Spark writes next, where their files are gone: it would take them for those of
+        another job.
+
+        Of `offsets/7`, Hadoop keeps one in `offsets/.7.crc`, on a folder's storage alone.
+        """
+        for log, newest in (("offsets", self.last_planned()), ("commits", self.last_committed())):
+            self._storage.delete(f"{self.path}/{log}/.{0 if newest is None else newest + 1}.crc")
 
     def set_aside(self) -> None:
         """Gives it another name, by the time, so that there is none; nothing is deleted."""

@@ -253,12 +253,13 @@ class Lake:
         """
         return self._seen(table, None)[0]
 
-    def missing_files(self, table: Table) -> list[str]:
-        """Names of data files that the newest version consists of and that are not there."""
+    def lack(self, table: Table) -> str | None:
+        """What a table lacks, for a person: data files of its newest version. None when all are there."""
         named = list(self.files(table) if self.is_folder else map(unquote, self.read(table).inputFiles()))
         # Only now what is there: between the two, a compaction may add files, but takes none away that was named.
         there = set(self._storage.names(self.path(table)))
-        return sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
+        missing = sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
+        return f"lacks {len(missing)} of its data files, for example {missing[0]}" if missing else None
 
     def log(self, table: Table) -> TableLog:
         return TableLog(self._storage, self.path(table))

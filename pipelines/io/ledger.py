@@ -9,9 +9,10 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.errors import LakeMismatch
 from pipelines.io.delta_rs import Spans
 from pipelines.io.kafka_log import OffsetRange, Offsets, ends
-from pipelines.io.lake import MANY, Lake
+from pipelines.io.lake import MANY, Lake, way_out
 from pipelines.io.table_log import Transaction
 from pipelines.tables import OPS_BATCHES
 
@@ -71,7 +72,9 @@ class Ledger:
         self._lake = lake
 
     def last(self) -> LedgerRow | None:
-        """The newest row; None in a new lake."""
+        """The newest row; None in a new lake. Raises `LakeMismatch` when the ledger lacks data files."""
+        if lack := self._lake.lack(OPS_BATCHES):
+            raise LakeMismatch(f"Table {OPS_BATCHES.name} {lack}. {way_out(OPS_BATCHES)}")
         # Not that of the greatest number alone: what no statistics speak of, may be greater.
         newest = self._rows([(self._lake.greatest(OPS_BATCHES, "batch_id") or 0, MANY)])
         return max(newest, key=lambda row: row.batch_id, default=None)

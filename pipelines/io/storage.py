@@ -13,7 +13,7 @@ MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
 
 
 class Storage:
-    """Small text files by URI: read, listed, written, and folders of them renamed."""
+    """Small text files by URI: read, listed, written, deleted, and folders of them renamed."""
 
     def __init__(self, spark: "SparkSession") -> None:
         self._jvm: Any = spark._jvm
@@ -48,6 +48,11 @@ class Storage:
             stream.write(bytearray(text, "utf-8"))
         finally:
             stream.close()
+
+    def delete(self, path: str) -> None:
+        """Deletes a file; nothing happens where there is none."""
+        files, location = self._open(path)
+        files.delete(location, False)
 
     def rename(self, folder: str, name: str) -> None:
         """Gives a folder another name beside it. Raises `LakeUnavailable` when the storage refuses."""

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.delta_table import RESTORE
 from pipelines.io.storage import Storage
 
 
@@ -114,11 +115,7 @@ class TableLog:
         except ValueError:
             actions = []
         if not actions:
-            raise LakeMismatch(
-                f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
-                "folder: `pts rebuild` makes it anew from silver; or rebuild the lake from the log "
-                "(docs/runbook.md, 'A table was changed')."
-            )
+            raise LakeMismatch(f"The commit {file} is empty or torn. {RESTORE}")
         return actions
 
     def _file(self, version: int) -> str:

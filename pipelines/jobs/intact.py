@@ -104,8 +104,8 @@ def state_of(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: st
                 f"the ledger that the checkpoint has planned is {cut_off}: they were restored from different times. "
                 "Restore both from the same, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
             )
-    if missing := lake.missing_files(table):
-        return State(table, damage=f"lacks {len(missing)} of its data files, for example {missing[0]}")
+    if lack := lake.lack(table):
+        return State(table, damage=lack)
     lake.versions[table.name] = version
     return State(
         table,

@@ -116,7 +116,7 @@ def full_for_a_compaction(scene: Scene) -> None:
     log = scene.lake / "gold" / "remaining_stops" / "_delta_log"
     with moved_to_own_disk(log), scene.auditor.watching():
         ballast = fill(log, BLOCK_BYTES * scene.chance.randint(0, 2))
-        scene.refused("compact", code=LakeUnavailable.exit_code, says="The lake")
+        scene.refused("compact", code=LakeUnavailable.exit_code, says="The disk is full")
         scene.auditor.note_fault()
         assert not list(log.glob("*.checkpoint.parquet"))
         ballast.unlink()

@@ -8,18 +8,23 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from pipelines.errors import LakeMismatch
 from tests.faults.gaps import CHECKPOINT
 from tests.faults.kills import BATCH_MOMENTS
 from tests.faults.scene import Scene
 
-COMMITS = "[0-9]" * 20 + ".json"
-REPORTS = "gold/remaining_stops/_delta_log"
-SILVER = "silver/ship_events/_delta_log"
-LEDGER = "ops/batches/_delta_log"
+COMMITS = "_delta_log/" + "[0-9]" * 20 + ".json"
+BRONZE = "bronze/ship_events"
+SCANS, ROUTES = "silver/ship_events", "silver/ship_routes"
+REPORTS, WINDOWS = "gold/remaining_stops", "gold/stop_activity"
+LEDGER = "ops/batches"
+TABLE_CHECKPOINTS = "*/*/_delta_log/*.checkpoint.parquet"
 
 REFUSED = LakeMismatch.exit_code
+OF_A_CASE = 4
+"""Damages, at most."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +61,19 @@ def lost_with_the_one_before(commit: Path) -> None:
     commit.with_name(f"{int(commit.stem) - 1:020}.json").unlink()
 
 
+def lost_before(commit: Path) -> None:
+    """The one before the newest: a row of the middle is gone."""
+    commit.with_name(f"{int(commit.stem) - 1:020}.json").unlink()
+
+
+def lost_with_all_before(checkpoint: Path) -> None:
+    """As where the commits were cleaned up, and the checkpoint is all that tells of them."""
+    for commit in checkpoint.parent.glob("[0-9]*.json"):
+        if commit.name[:20] <= checkpoint.name[:20]:
+            commit.unlink()
+    checkpoint.unlink()
+
+
 def lost_with_its_checksum(file: Path) -> None:
     """As if Spark had never come to it."""
     file.unlink()
@@ -63,22 +81,29 @@ def lost_with_its_checksum(file: Path) -> None:
 
 
 DAMAGES = {
-    "torn commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", REFUSED, torn),
-    "empty commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", REFUSED, empty),
-    "lost commit of a gold table": Damage(f"{REPORTS}/{COMMITS}", REFUSED, Path.unlink),
-    "torn commit of silver": Damage(f"{SILVER}/{COMMITS}", REFUSED, torn),
-    "empty commit of silver": Damage(f"{SILVER}/{COMMITS}", REFUSED, empty),
-    "lost data file of silver": Damage("silver/ship_events/*.parquet", REFUSED, Path.unlink),
-    "torn commit of the ledger": Damage(f"{LEDGER}/{COMMITS}", REFUSED, torn),
-    "empty commit of the ledger": Damage(f"{LEDGER}/{COMMITS}", REFUSED, empty),
+    **{
+        f"{what} commit of {table}": Damage(f"{table}/{COMMITS}", REFUSED, how)
+        for table in (BRONZE, SCANS, ROUTES, REPORTS, WINDOWS, LEDGER)
+        for what, how in {"torn": torn, "empty": empty}.items()
+    },
+    **{
+        f"lost data file of {table}": Damage(f"{table}/*.parquet", REFUSED, Path.unlink)
+        for table in (BRONZE, SCANS, ROUTES, REPORTS, WINDOWS, LEDGER)
+    },
+    **{
+        f"lost commit of {table}": Damage(f"{table}/{COMMITS}", REFUSED, Path.unlink)
+        for table in (BRONZE, SCANS, ROUTES, REPORTS, WINDOWS)
+    },
     "lost rows of the ledger": Damage(f"{LEDGER}/{COMMITS}", REFUSED, lost_with_the_one_before),
+    "lost row within the ledger": Damage(f"{LEDGER}/{COMMITS}", REFUSED, lost_before),
+    "lost checkpoint of a table, and all it told of": Damage(TABLE_CHECKPOINTS, REFUSED, lost_with_all_before),
     "garbage in _last_checkpoint": Damage("*/*/_delta_log/_last_checkpoint", 0, garbage),
-    "lost checkpoint of a table": Damage("*/*/_delta_log/*.checkpoint.parquet", 0, Path.unlink),
+    "lost checkpoint of a table": Damage(TABLE_CHECKPOINTS, 0, Path.unlink),
     "empty offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", REFUSED, empty),
     "lost offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", REFUSED, Path.unlink),
     "empty commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", REFUSED, empty),
     "lost commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, lost_with_its_checksum),
-    "lost commit file, its checksum left": Damage(f"{CHECKPOINT}/commits/[0-9]*", REFUSED, Path.unlink),
+    "lost commit file, its checksum left": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, Path.unlink),
     "lost metadata": Damage(f"{CHECKPOINT}/metadata", REFUSED, Path.unlink),
     "empty metadata": Damage(f"{CHECKPOINT}/metadata", REFUSED, empty),
 }
@@ -98,11 +123,19 @@ def damaged(scene: Scene) -> None:
     scene.sent(8)
     scene.done("stream", "--drain")
     scene.done("compact")
-    for name in scene.chance.sample(sorted(DAMAGES), 4):
+    for name in drawn(scene.seed):
         scene.sent(0.5)
         scene.done("stream", "--drain")
         happens(scene, name)
     scene.judge()
+
+
+def drawn(seed: int) -> list[str]:
+    """The damages of a case. Seeds that follow each other come to all of them, each round in another order."""
+    case_count = -(-len(DAMAGES) // OF_A_CASE)
+    names = sorted(DAMAGES)
+    Random(seed // case_count).shuffle(names)
+    return names[seed % case_count :: case_count]
 
 
 def lost_checkpoint(scene: Scene) -> None:
@@ -124,13 +157,24 @@ def happens(scene: Scene, name: str) -> None:
     """
     damage, kept = DAMAGES[name], scene.folder / "kept"
     shutil.copytree(scene.lake, kept)
-    damage.how(newest(scene.lake, damage.pattern))
+    file = newest(scene.lake, damage.pattern)
+    damage.how(file)
+    scene.auditor.note_fault()
     scene.sent(0.5)
     said = scene.done("stream", "--drain", code=damage.code)
     assert "Traceback" not in said, f"{name}: {said[-3000:]}"
     if damage.code:
+        _check_sentence(said.splitlines()[-1], file.relative_to(scene.lake))
         shutil.copytree(kept, scene.lake, dirs_exist_ok=True)
     else:
         scene.done("compact")
         scene.auditor.judge()
     shutil.rmtree(kept)
+
+
+def _check_sentence(said: str, file: Path) -> None:
+    """It names the table or the checkpoint, and a way out."""
+    place = "/".join(file.parts[:2])
+    names = (place, place.replace("/", "."), *(("The ledger",) if place == LEDGER else ()))
+    assert any(name in said for name in names), f"{place} is not named: {said}"
+    assert "pts rebuild" in said or "docs/runbook.md" in said, f"no way out: {said}"

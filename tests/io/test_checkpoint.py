@@ -63,6 +63,20 @@ def test_file_that_others_need_and_is_gone_is_refused_by_its_name(spark: SparkSe
         Checkpoint(spark, str(folder)).ranges(1)
 
 
+def test_checksum_whose_file_is_gone_is_deleted_and_no_other(spark: SparkSession, folder: Path) -> None:
+    stale = [folder / "offsets" / ".2.crc", folder / "commits" / ".1.crc"]
+    others = [folder / "offsets" / ".1.crc", folder / "commits" / ".0.crc", folder / "offsets" / "1"]
+    for file in (*stale, *others[:2]):
+        file.touch()
+    Checkpoint(spark, str(folder)).forget_lost()
+    assert [file.exists() for file in (*stale, *others)] == [False, False, True, True, True]
+
+
+def test_new_checkpoint_has_nothing_to_forget(spark: SparkSession, tmp_path: Path) -> None:
+    Checkpoint(spark, str(tmp_path / "none")).forget_lost()
+    assert not list(tmp_path.iterdir())
+
+
 def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(spark: SparkSession, tmp_path: Path) -> None:
     start = {"ship-events": {0: 7, 1: 9}, "ship-routes": {0: 2}}
     checkpoint = Checkpoint(spark, str(tmp_path / "live"))

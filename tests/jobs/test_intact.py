@@ -127,6 +127,12 @@ def test_ledger_that_lost_power_left_torn_is_refused(spark: SparkSession, copied
         LiveJob(spark, Settings(lake=str(copied))).prepare()
 
 
+def test_ledger_that_lacks_a_file_is_refused_with_the_way_out(spark: SparkSession, copied: Path) -> None:
+    next((copied / "ops/batches").glob("*.parquet")).unlink()
+    with pytest.raises(LakeMismatch, match=r"Table ops.batches lacks 1 of its data files.*Restore the lake"):
+        LiveJob(spark, Settings(lake=str(copied))).prepare()
+
+
 def test_all_damaged_tables_are_named_with_one_command_for_them(spark: SparkSession, copied: Path) -> None:
     for name in ("stop_activity", "carrier_throughput"):
         shutil.rmtree(copied / "gold" / name)
