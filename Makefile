@@ -39,6 +39,12 @@ faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be
 fuzz: $(READY) ## Judge a million random records twice, and insist on one verdict (make fuzz N=20000 SEED=7)
 	$(VENV)/bin/python -m tests.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
 
+poison: $(READY) ## Measure what bad and large records cost (make poison N=100000)
+	$(VENV)/bin/python -m tests.faults.poison $(if $(N),--records $(N))
+
+soak: $(READY) ## Run the job for half an hour with all maintenance beside it: it must stay as it is (make soak MINUTES=5)
+	$(VENV)/bin/python -m tests.faults.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PLOTS),--plots $(PLOTS))
+
 bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make bench ARGS="--scans 50000 --repeats 1")
 	$(VENV)/bin/python -m tests.benchmarks $(ARGS)
 
@@ -68,4 +74,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/
 	@$(VENV)/bin/python infra/aot_cache.py > $(VENV)/aot_cache.log 2>&1 || { echo "setup: the run failed. What it said is in $(VENV)/aot_cache.log." >&2; exit 1; }
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format mutations faults fuzz bench lock docs screenshots clean
+.PHONY: help setup demo test test-fast lint format mutations faults fuzz poison soak bench lock docs screenshots clean

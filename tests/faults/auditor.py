@@ -103,7 +103,7 @@ class Auditor:
         seen: The batches of which it has seen a whole picture.
         fault_count: Faults that were told.
         gaps: Of those that were kills of the live job, where in a batch they hit (`tests.faults.gaps.GAPS`).
-        recovered_after: Seconds from each of them to the next batch in the ledger; none where all was in the tables.
+        recovered_after: Seconds from each of them to the next batch in the ledger, where one came.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
@@ -161,7 +161,11 @@ class Auditor:
         return len(self._faults)
 
     def note_fault(self, gap: str | None = None) -> None:
-        """A fault happens now; where it is a kill of the live job, in which gap."""
+        """A fault happens now, or one that a person must mend is mended.
+
+        Args:
+            gap: Of a kill of the live job, where in a batch it hit.
+        """
         self._faults.append(datetime.now(UTC))
         self.gaps += [gap] if gap else []
 

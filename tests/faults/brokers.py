@@ -81,6 +81,7 @@ def older_tail(scene: Scene) -> None:
     shutil.copytree(kept, folder)
     scene.start_broker()
     scene.sent(1)
+    scene.auditor.note_fault()
     scene.judge()
 
 
@@ -95,6 +96,7 @@ def recreated(scene: Scene) -> None:
     with scene.pts("stream") as (job, said):
         scene.await_heartbeat(job, said)
         delete_topics(scene.servers, EVENTS)
+        scene.auditor.note_fault()
         topics.run(commands.Topics(), scene.settings)
         code = job.wait(timeout=180)
         assert code in (5, 6), said.read_text()[-3000:]  # when it looked, there was no topic, or a new one
@@ -117,6 +119,7 @@ def grown(scene: Scene) -> None:
         count = len(end_offsets(scene.servers, [EVENTS])[EVENTS])
         for future in admin.create_partitions([NewPartitions(EVENTS, count + 1)]).values():
             future.result()
+        scene.auditor.note_fault()
         assert process.wait(timeout=180) == 5, log.read_text()[-3000:]
         assert "Traceback" not in log.read_text()
     scene.refused("stream", "--drain", code=5, says=f"Topic {EVENTS} has partitions")
@@ -133,6 +136,7 @@ def eaten(scene: Scene) -> None:
     admin = AdminClient({"bootstrap.servers": scene.servers})
     for future in admin.delete_records([TopicPartition(EVENTS, n, end) for n, end in ends.items()]).values():
         future.result()
+    scene.auditor.note_fault()
     scene.refused("stream", "--drain", code=6, says="the log lost")
     scene.auditor.judge_as_of(log)
 

@@ -159,13 +159,15 @@ def happens(scene: Scene, name: str) -> None:
     shutil.copytree(scene.lake, kept)
     file = newest(scene.lake, damage.pattern)
     damage.how(file)
-    scene.auditor.note_fault()
     scene.sent(0.5)
+    if not damage.code:
+        scene.auditor.note_fault()
     said = scene.done("stream", "--drain", code=damage.code)
     assert "Traceback" not in said, f"{name}: {said[-3000:]}"
     if damage.code:
         _check_sentence(said.splitlines()[-1], file.relative_to(scene.lake))
         shutil.copytree(kept, scene.lake, dirs_exist_ok=True)
+        scene.auditor.note_fault()
     else:
         scene.done("compact")
         scene.auditor.judge()

@@ -2,20 +2,21 @@
 
     python -m tests.faults.poison [--records 1000000]
 
-Drains a log of so many good events, one of as many of which every one is bad, one of events of 1 MB, a five-hundredth
-as many, and one of events of 10 MB, a tenth of that. Each has a broker, a process and a lake of its own. Prints
-seconds from the start of the process to its end, records per second and the most memory that the process and all that
-it started held. Ends with 1 when bad records go at less than half the speed of good ones, when others take more than
-one and a half times their memory, or when one of any is not where it belongs.
+Drains logs of events: so many good ones, as many of which every one is bad, the same two in JSON, a five-hundredth as
+many of 1 MB, and a tenth of that of 10 MB. Each has a broker, a process and a lake of its own. Prints seconds from the
+start of the process to its end, records per second and the most memory that the process and all that it started held.
+Ends with 1 when bad records go at less than half the speed of good ones, when others take more than one and a half
+times the memory of good ones, or when one of any is not where it belongs.
 """
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
@@ -25,6 +26,7 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.log_producer import LogProducer
 from pipelines.jobs.interrupts import signals_interrupt
 from pipelines.simulation.record import Record
+from pipelines.simulation.wire import Encode, Format, csv_line, encoder
 from tests.benchmarks.contenders import Drain, lake_rows, pts
 from tests.benchmarks.driving import RunFailed, end
 from tests.benchmarks.processes import Tree
@@ -36,6 +38,9 @@ PORTION = 100
 LEAST_RATIO = 0.5
 MOST_MEMORY_RATIO = 1.5
 LARGE_SHARE, HUGE_SHARE = 500, 5_000
+GOOD, GOOD_JSON = "good", "good JSON"
+GOOD_OF = {"bad": GOOD, "bad JSON": GOOD_JSON}
+"""Whose speed is whose measure."""
 
 
 @dataclass(frozen=True)
@@ -51,19 +56,41 @@ class Measured:
         return self.records / self.seconds
 
 
+Spoil = Callable[[Record, bytes], Record]
+
+
 def good(number: int) -> Record:
     """A scan of one of the packages, a millisecond after the one before it: no two are the same."""
+    return _scan(number, csv_line)
+
+
+def good_json(number: int) -> Record:
+    return _scan(number, AS_JSON)
+
+
+AS_JSON = encoder(SHIP_EVENTS, "json")
+
+
+def _scan(number: int, encode: Encode) -> Record:
     moment_ms = FIRST_MS + number
     package = number % PACKAGES + 1
-    value = f"{package},{_time(moment_ms)},SCAN,IT,In transit,UPS,US,NY,New York,{package % 1000:05},{package % 50}"
-    return Record(SHIP_EVENTS.name, b"%d" % package, value.encode(), moment_ms)
+    place = ("UPS", "US", "NY", "New York", f"{package % 1000:05}")
+    fields = (str(package), _time(moment_ms), "SCAN", "IT", "In transit", *place, str(package % 50))
+    return Record(SHIP_EVENTS.name, b"%d" % package, encode(fields), moment_ms)
 
 
 def bad(number: int) -> Record:
     """The same, spoiled in one of the ways that the rules of the quarantine are about."""
-    record = good(number)
+    return _spoiled(good(number), number, (*SPOILS, *SPOILS_OF_CSV))
+
+
+def bad_json(number: int) -> Record:
+    return _spoiled(good_json(number), number, (*SPOILS, *SPOILS_OF_JSON))
+
+
+def _spoiled(record: Record, number: int, spoils: Sequence[Spoil]) -> Record:
     assert record.value is not None
-    return SPOILS[number % len(SPOILS)](record, record.value)
+    return spoils[number % len(spoils)](record, record.value)
 
 
 def large(number: int) -> Record:
@@ -82,26 +109,49 @@ def _with_text(number: int, length: int) -> Record:
     return record._replace(value=record.value.replace(b"In transit", b"%07d " % number * (length // 8)))
 
 
-SPOILS: tuple[Callable[[Record, bytes], Record], ...] = (
+def _replaced(old: bytes, new: bytes) -> Spoil:
+    return lambda record, value: record._replace(value=value.replace(old, new, 1))
+
+
+def _with_stop(text: bytes) -> Spoil:
+    """In a CSV line, the last field; in JSON, the last member."""
+    return lambda record, value: record._replace(value=LAST_NUMBER.sub(text, value))
+
+
+LAST_NUMBER = re.compile(rb"[0-9]+(?=}?$)")
+
+SPOILS: tuple[Spoil, ...] = (
     lambda record, _: record._replace(value=None),
-    lambda record, value: record._replace(value=value.replace(b"New York", b"M\xfcnchen!")),
     lambda record, value: record._replace(value=value + b","),
-    lambda record, value: record._replace(value=value.replace(b"In transit", b'"In" transit')),
-    lambda record, value: record._replace(value=value.replace(b"SCAN", b"")),
-    lambda record, value: record._replace(value=value.replace(b"T", b"t", 1)),
-    lambda record, value: record._replace(value=b"-" + value),
     lambda record, _: record._replace(key=b"0" + (record.key or b"")),
     lambda record, _: record._replace(timestamp_ms=record.timestamp_ms - 11 * 60_000),
     lambda record, _: record._replace(timestamp_ms=record.timestamp_ms + 8 * 86_400_000),
+    *(_replaced(b"New York", b"M\xfcnchen!"), _replaced(b"2026-", b"0000-")),
+    *(_replaced(b"2026-", b"9999-"), _replaced(b"2026-", b"-0001-"), _replaced(b"T", b"t")),
+    *(_with_stop(b"9" * 40), _with_stop(b"%d" % 2**63), _with_stop(b"1e999"), _with_stop(b"NaN"), _with_stop(b"-1")),
 )
-"""One for each reason, and a second one for `malformed`."""
+"""One for each reason, and more for what is no time and no number."""
+
+SPOILS_OF_CSV = (
+    _replaced(b"SCAN", b""),
+    *(_replaced(b"In transit", b'"In" transit'), _replaced(b"In transit", b'"In transit'), _replaced(b"UPS", b"\n")),
+    lambda record, value: record._replace(value=b"\xef\xbb\xbf" + value),
+    lambda record, value: record._replace(value=b"\0" + value),
+)
+SPOILS_OF_JSON = (
+    _replaced(b'"SCAN"', b"null"),
+    _replaced(b"{", b'{"country":"US",'),  # a name that is there twice
+    _replaced(b"{", b'{"deep":' + b"[" * 10_000 + b"]" * 10_000 + b","),
+    lambda record, value: record._replace(value=b"\xef\xbb\xbf" + value),
+    lambda record, value: record._replace(value=value + b"\0"),
+)
 
 
 def _time(moment_ms: int) -> str:
     return (EPOCH + timedelta(milliseconds=moment_ms)).isoformat("T", "milliseconds").removesuffix("+00:00")
 
 
-def drained(record: Callable[[int], Record], count: int, table: str, work: Path) -> Measured:
+def drained(record: Callable[[int], Record], count: int, table: str, wire_format: Format, work: Path) -> Measured:
     """Appends so many records to a new log and drains it into a new lake.
 
     Raises `RunFailed` when the job fails, or leaves another number of rows in the table.
@@ -112,7 +162,7 @@ def drained(record: Callable[[int], Record], count: int, table: str, work: Path)
             producer.append(map(record, portion))
         producer.flush()
         drain = Drain(settings.bootstrap_servers, "", str(work / "home"))
-        seconds, tree = _run(drain, work / "drain.log")
+        seconds, tree = _run(drain, wire_format, work / "drain.log")
         rows = lake_rows(drain)[table]
     if rows != count:
         raise RunFailed(f"{table} has {rows:,} rows, not {count:,}.")
@@ -124,9 +174,11 @@ def _portions(numbers: Iterator[int]) -> Iterator[list[int]]:
         yield portion
 
 
-def _run(drain: Drain, log: Path) -> tuple[float, Tree]:
+def _run(drain: Drain, wire_format: Format, log: Path) -> tuple[float, Tree]:
     began = time.monotonic()
-    process = pts(drain, "stream", "--drain").start(log, stdout=subprocess.DEVNULL)
+    command = pts(drain, "stream", "--drain")
+    variables = {**command.environment, "PTS_KAFKA__SHIP_EVENTS_FORMAT": wire_format}
+    process = replace(command, environment=variables).start(log, stdout=subprocess.DEVNULL)
     tree = Tree(process.pid)
     try:
         with tree.followed():
@@ -140,29 +192,34 @@ def _run(drain: Drain, log: Path) -> tuple[float, Tree]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.faults.poison", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--records", type=int, default=1_000_000, help="in each of the two logs")
+    parser.add_argument("--records", type=int, default=1_000_000, help="in each log of the ordinary size")
     count = parser.parse_args(arguments).records
+    scans, rejects = "silver.ship_events", "silver.quarantine"
+    logs: dict[str, tuple[Callable[[int], Record], int, str, Format]] = {
+        GOOD: (good, count, scans, "csv"),
+        "bad": (bad, count, rejects, "csv"),
+        GOOD_JSON: (good_json, count, scans, "json"),
+        "bad JSON": (bad_json, count, rejects, "json"),
+        "large": (large, max(1, count // LARGE_SHARE), scans, "csv"),
+        "huge": (huge, max(1, count // HUGE_SHARE), scans, "csv"),
+    }
     with signals_interrupt(), tempfile.TemporaryDirectory() as work:
-        others = {
-            "bad": (bad, count, "silver.quarantine"),
-            "large": (large, max(1, count // LARGE_SHARE), "silver.ship_events"),
-            "huge": (huge, max(1, count // HUGE_SHARE), "silver.ship_events"),
-        }
-        of_good = _told("good", drained(good, count, "silver.ship_events", Path(work, "good")))
-        found = {name: _told(name, drained(*what, Path(work, name))) for name, what in others.items()}
-    return told_ratios(of_good, **found)
+        return told_ratios({name: _told(name, drained(*log, Path(work, name))) for name, log in logs.items()})
 
 
-def told_ratios(of_good: Measured, *, bad: Measured, **large: Measured) -> int:
+def told_ratios(found: Mapping[str, Measured]) -> int:
     """The exit code, after the ratios of speed and memory."""
-    speed = bad.records_per_second / of_good.records_per_second
-    sys.stdout.write(f"bad to good: {speed:.2f} of the speed\n")
-    faults = [f"Bad records go at less than {LEAST_RATIO} of the speed of good ones."] * (speed < LEAST_RATIO)
-    for name, measured in {"bad": bad, **large}.items():
-        memory = measured.resident_mib / of_good.resident_mib
-        sys.stdout.write(f"{name} to good: {memory:.2f} of the memory\n")
-        if memory > MOST_MEMORY_RATIO:
-            faults.append(f"{name.capitalize()} records take more than {MOST_MEMORY_RATIO} times their memory.")
+    faults = []
+    for name, other in GOOD_OF.items():
+        speed = found[name].records_per_second / found[other].records_per_second
+        sys.stdout.write(f"{name} to {other}: {speed:.2f} of the speed\n")
+        faults += [f"Records that are {name} go at less than {LEAST_RATIO} of the speed."] * (speed < LEAST_RATIO)
+    for name, measured in found.items():
+        memory = measured.resident_mib / found[GOOD].resident_mib
+        sys.stdout.write(f"{name} to {GOOD}: {memory:.2f} of the memory\n")
+        faults += [f"Records that are {name} take more than {MOST_MEMORY_RATIO} times the memory."] * (
+            memory > MOST_MEMORY_RATIO
+        )
     sys.stdout.writelines(f"{fault}\n" for fault in faults)
     return 1 if faults else 0
 

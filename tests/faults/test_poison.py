@@ -23,7 +23,7 @@ from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_bronze, expected_rows
 from tests.faults.damage import INVALID_UTF8
 from tests.faults.judging import oracle_verdict
-from tests.faults.poison import Measured, bad, good, huge, large, told_ratios
+from tests.faults.poison import Measured, bad, bad_json, good, good_json, huge, large, told_ratios
 from tests.faults.records import LANES
 from tests.frames import in_order, plain_rows
 from tests.oracle.records import Header, LogRecord
@@ -60,6 +60,15 @@ LONG_TEXTS: tuple[dict[str, str], ...] = (
     {"occurredAt": "2026-03-01T10:00:00." + "0" * MB},
 )
 """Members of events: all but the last are accepted, for a text may be anything and have any length."""
+
+ODD_MEMBERS = (
+    *(b'"trackingNumber":42', b'"x":1,"x":1', b'"x":{"y":1,"\\u0079":1}', b'"x":1e999', b'"x":-1e999', b'"x":NaN'),
+    *(b'"x":' + b"9" * 40, b'"x":%d' % 2**63, b'"y":"\\ud800"'),
+)
+ODD_TIMES = (
+    *("0000-01-01T00:00:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999Z"),
+    *("2026-03-01T10:00:00+18:00", "2026-03-01T10:00:00-18:00", "2026-03-01T10:00:00+18:01", "2026-06-30T23:59:60Z"),
+)
 
 KEYS = (None, b"", b"\0", b"\xff", b"042", b"4" * MB, b"\xef\xbb\xbf42")
 HEADERS: tuple[tuple[Header, ...], ...] = (
@@ -98,7 +107,9 @@ def _values(topic: Topic, wire_format: Format) -> Iterator[bytes]:
         yield from (written(topic, wire_format, **{name: text}) for text in ("", "0" * MB + "42", "9" * MB, "-", "\0"))
     if wire_format == "json":
         yield from (good[:-1] + b',"x":' + b"[" * depth + b"]" * depth + b"}" for depth in (998, 999, 10_000))
+        yield from (good[:-1] + b"," + member + b"}" for member in ODD_MEMBERS)
     if topic == SHIP_EVENTS:
+        yield from (written(topic, wire_format, occurredAt=time) for time in ODD_TIMES)
         yield from (written(topic, wire_format, currentStopId=str(n), **texts) for n, texts in enumerate(LONG_TEXTS))
 
 
@@ -148,23 +159,34 @@ def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers
 
 
 def test_records_of_the_measured_drain_are_good_and_bad_for_every_reason() -> None:
+    in_csv, in_json = (lane for lane in LANES if lane.topic == SHIP_EVENTS and not lane.are_few)
     verdicts = {
-        maker: Counter(oracle_verdict(_on_log(maker(number)), LANES[0]).name for number in range(20))
-        for maker in (good, bad, large, huge)
+        maker: Counter(oracle_verdict(_on_log(maker(number)), lane).name for number in range(40))
+        for lane, makers in ((in_csv, (good, bad, large, huge)), (in_json, (good_json, bad_json)))
+        for maker in makers
     }
-    assert verdicts[good] == verdicts[large] == verdicts[huge] == {ACCEPTED: 20}
-    assert set(verdicts[bad]) == set(Reason)
+    assert all(verdicts[maker] == {ACCEPTED: 40} for maker in (good, good_json, large, huge))
+    assert all(set(verdicts[maker]) == set(Reason) for maker in (bad, bad_json))
 
 
 def _on_log(record: Record) -> LogRecord:
     return LogRecord(record.topic, 0, 0, record.timestamp_ms, record.key, record.value)
 
 
+FOUND = {
+    **{"good": Measured(100, 1.0, 500), "bad": Measured(100, 1.9, 600), "good JSON": Measured(100, 2.0, 500)},
+    **{"bad JSON": Measured(100, 2.0, 500), "large": Measured(1, 1.0, 700)},
+}
+
+
 def test_slow_bad_records_and_much_memory_are_failures(capsys: pytest.CaptureFixture[str]) -> None:
-    of_good = Measured(100, 1.0, 500)
-    assert told_ratios(of_good, bad=Measured(100, 1.9, 600), large=Measured(1, 1.0, 700)) == 0
-    told = "bad to good: 0.53 of the speed\nbad to good: 1.20 of the memory\nlarge to good: 1.40 of the memory\n"
-    assert capsys.readouterr().out == told
-    assert told_ratios(of_good, bad=Measured(100, 2.1, 500)) == 1
-    assert told_ratios(of_good, bad=Measured(100, 1.0, 751)) == 1
-    assert told_ratios(of_good, bad=of_good, large=Measured(1, 1.0, 751)) == 1
+    assert told_ratios(FOUND) == 0
+    said = capsys.readouterr().out
+    assert "bad to good: 0.53 of the speed\nbad JSON to good JSON: 1.00 of the speed\n" in said
+    assert "large to good: 1.40 of the memory\n" in said
+    for name, measured in (
+        *(("bad", Measured(100, 2.1, 500)), ("bad JSON", Measured(100, 4.1, 500))),
+        *(("bad", Measured(100, 1.0, 751)), ("large", Measured(1, 1.0, 751))),
+    ):
+        assert told_ratios({**FOUND, name: measured}) == 1
+        assert f"Records that are {name} " in capsys.readouterr().out
