@@ -57,9 +57,9 @@ def in_micros(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def stored_rows(lake_root: str, table: str, without: tuple[str, ...] = ()) -> Rows:
+def stored_rows(lake_root: str, table: str, without: tuple[str, ...] = (), where: str = "true") -> Rows:
     """A table's rows, read by delta-rs and DuckDB: not by the engine that wrote them."""
-    found = in_micros(LakeReader(lake_root).query(f"SELECT * FROM {table}"))
+    found = in_micros(LakeReader(lake_root).query(f"SELECT * FROM {table} WHERE {where}"))
     return in_order(found.drop_columns([name for name in without if name in found.column_names]).to_pylist())
 
 

@@ -1,6 +1,6 @@
 """The fault campaign: `make faults`.
 
-python -m tests.faults                            one case of each fault
+python -m tests.faults                            one case of each fault, and those in which something was found
 python -m tests.faults --cases 500 --seed 1000    so many, each fault in its turn, the seeds from there on
 python -m tests.faults kill-job:17                one case again
 python -m tests.faults --only kill-job --only kill-broker --cases 100
@@ -11,12 +11,13 @@ import argparse
 import json
 import sys
 from collections import Counter, defaultdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
 from pipelines.jobs.interrupts import signals_interrupt
-from tests.faults.campaign import KINDS, Case, Verdict, cases, judged
+from tests.faults.campaign import KEPT, KINDS, Case, Verdict, cases, judged
 from tests.faults.gaps import GAPS
 
 RESULTS = Path("var/faults")
@@ -25,7 +26,7 @@ RESULTS = Path("var/faults")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Faults on the real stack; nothing may be lost.")
     parser.add_argument("case", nargs="*", type=Case.parse, help="kind:seed, of a case that is to be repeated")
-    parser.add_argument("--cases", type=int, default=len(KINDS), help="how many")
+    parser.add_argument("--cases", type=int, help="how many")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--only", action="append", default=[], choices=list(KINDS), help="this fault; may be repeated")
     parser.add_argument("--tell", nargs="+", default=[], type=Path, help="only tell what these files say")
@@ -38,7 +39,7 @@ def main() -> None:
     verdicts: list[Verdict] = []
     try:
         with signals_interrupt():
-            for case in asked.case or cases(asked.cases, asked.seed, tuple(asked.only)):
+            for case in asked.case or chosen(asked.cases, asked.seed, tuple(asked.only)):
                 verdict = judged(case)
                 say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
                 if verdict.outcome == "broken":
@@ -49,6 +50,14 @@ def main() -> None:
         show(verdicts)
         say(f"Every case is in {results}.")
     sys.exit(any(verdict.outcome == "broken" for verdict in verdicts))
+
+
+def chosen(count: int | None, seed: int, only: tuple[str, ...]) -> Iterator[Case]:
+    """So many cases; without a number, one of each fault that is asked for, and the kept ones of these."""
+    kinds = only or tuple(KINDS)
+    yield from cases(len(kinds) if count is None else count, seed, kinds)
+    if count is None:
+        yield from (case for case in KEPT if case.kind in kinds)
 
 
 def show(verdicts: list[Verdict]) -> None:

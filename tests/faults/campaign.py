@@ -64,6 +64,12 @@ class Case:
         return cls(kind, int(seed or 0))
 
 
+KEPT = tuple(
+    map(Case.parse, ("damaged-files:2", "damaged-files:4", "damaged-files:7", "lake-read-only:0", "outlived-task:2"))
+)
+"""Cases in which something was found that is mended since (docs/reliability.md, 'What it has found')."""
+
+
 @dataclass(frozen=True)
 class Verdict:
     """What became of a case.

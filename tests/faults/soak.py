@@ -3,9 +3,10 @@
     python -m tests.faults.soak [--minutes 30] [--rate 5000] [--plots docs/images]
 
 A steady feed, the live job, and compaction, backfill, verification and a rebuild in turns, each a process of its own.
-Every few seconds: the memory that the job and its Java hold, their open files, the files of the largest table, the
-seconds of a batch and how far the job is behind. At the end each is compared between the second and the last third of
-the time, and all tables with each other (`pts verify`). Ends with 1 when something has grown, or was not whole.
+Every few seconds: the memory that the job and its Java hold, their open files, the files of each table, the seconds of
+a batch and how far the job is behind. At the end each is compared between the second and the last third of the time,
+all tables with each other (`pts verify`), and what they have of one package in a hundred with the oracle. Ends with 1
+when something has grown, or is not what it must be.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import astuple, dataclass, fields
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -32,12 +33,17 @@ from tests.benchmarks.driving import end
 from tests.benchmarks.live_job import batches
 from tests.benchmarks.plot import line_chart
 from tests.benchmarks.processes import MIB, descendants, processes
+from tests.comparison import expected_rows, stored_rows
 from tests.faults.auditor import check_whole
 from tests.faults.scene import Scene
+from tests.integration.log_reader import read_log
 
 SAMPLE_SECONDS = 5.0
 REST_SECONDS = 20.0
 """Between two commands of maintenance."""
+
+ONE_IN = 100
+OF_PACKAGES = ("silver.ship_events", "silver.ship_routes", "gold.remaining_stops", "gold.failed_delivery_alerts")
 
 MOST_GROWTH = 1.25
 """Of the median of the last third over that of the second: more is growth, less is what a shared machine does."""
@@ -51,7 +57,7 @@ class Sample:
         minutes: Since the first batch.
         resident_mib: Memory of its process and of all that it started.
         open_files: Of the same.
-        table_files: Data files of the table that has most.
+        table_files: Data files, by table.
         batch_seconds: Of the last batch.
         lag_records: Records that were on the log and not in the tables after it.
     """
@@ -59,7 +65,7 @@ class Sample:
     minutes: float
     resident_mib: int
     open_files: int
-    table_files: int
+    table_files: dict[str, int]
     batch_seconds: float
     lag_records: int
 
@@ -67,20 +73,30 @@ class Sample:
 WATCHED = {
     "resident_mib": "Resident memory, MiB",
     "open_files": "Open files",
-    "table_files": "Files of the largest table",
     "batch_seconds": "Seconds per batch",
 }
+FEW_FILES = 8
+"""Up to so many of a table are left as they are by a compaction: that they come and go is no growth."""
+
+
+def series(samples: Sequence[Sample]) -> dict[str, list[float]]:
+    """What is watched, by its title: a value for each sample."""
+    tables = sorted({name for sample in samples for name in sample.table_files})
+    return {
+        **{title: [float(getattr(sample, name)) for sample in samples] for name, title in WATCHED.items()},
+        **{f"Files of {table}": [float(sample.table_files.get(table, 0)) for sample in samples] for table in tables},
+    }
 
 
 def growths(samples: Sequence[Sample]) -> dict[str, float]:
     """For each thing that is watched, its median in the last third over that in the second third of the samples."""
     third = len(samples) // 3
-    second, last = samples[third : 2 * third], samples[2 * third :]
-    return {name: _median(last, name) / max(_median(second, name), 1e-9) for name in WATCHED}
-
-
-def _median(samples: Sequence[Sample], name: str) -> float:
-    return float(median(getattr(sample, name) for sample in samples))
+    found = {}
+    for title, values in series(samples).items():
+        least = FEW_FILES if title.startswith("Files of") else 1e-9
+        second, last = values[third : 2 * third], values[2 * third :]
+        found[title] = max(median(last), least) / max(median(second), least)
+    return found
 
 
 class Sampler:
@@ -101,7 +117,7 @@ class Sampler:
                 round((time.monotonic() - self._began) / 60, 3),
                 sum(process.resident_bytes for process in tree) // MIB,
                 sum(_open_files(process.identity[0]) for process in tree),
-                max(len(reader.open(name).file_uris()) for name in reader.table_names()),
+                {name: len(reader.open(name).file_uris()) for name in reader.table_names()},
                 batch["duration_seconds"],
                 batch["lag_records"],
             )
@@ -145,7 +161,18 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
         scene.done("stream", "--drain", seconds=1_800)
         scene.done("verify", seconds=1_800)
         check_whole(str(scene.lake), snapshot(str(scene.lake)))
+        judge_some_packages(scene)
     return sampler.samples
+
+
+def judge_some_packages(scene: Scene) -> None:
+    """What the tables have of some packages is the oracle's: by package, all is decided by its own records."""
+    records = read_log(scene.servers, is_wanted=lambda key: int(key or b"0") % ONE_IN == 0)
+    assert records, "none of these packages is on the log"
+    expected = expected_rows(records)
+    for table in OF_PACKAGES:
+        found = stored_rows(str(scene.lake), table, where=f"tracking_number % {ONE_IN} = 0")
+        assert found == expected[table], table
 
 
 def _maintain(scene: Scene, has_ended: Event, say: Callable[[str], None]) -> None:
@@ -174,24 +201,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def write_plots(samples: Sequence[Sample], folder: Path) -> None:
-    """One SVG file for each thing that is watched, and all samples."""
-    for name, title in WATCHED.items():
-        points = [(sample.minutes, float(getattr(sample, name))) for sample in samples]
+    """An SVG file for each thing that is watched, one for the table with most files, and all samples."""
+    plots = {
+        **{name: (title, [getattr(sample, name) for sample in samples]) for name, title in WATCHED.items()},
+        "table_files": ("Files of the largest table", [max(sample.table_files.values()) for sample in samples]),
+    }
+    for name, (title, values) in plots.items():
+        points = [(sample.minutes, float(value)) for sample, value in zip(samples, values, strict=True)]
         path = folder / f"soak-{name.replace('_', '-')}.svg"
         path.write_text(line_chart(title, "minutes", points), encoding="utf-8")
-    table = {"columns": [field.name for field in fields(Sample)], "rows": [astuple(sample) for sample in samples]}
-    (folder / "soak.json").write_text(json.dumps(table) + "\n", encoding="utf-8")
+    (folder / "soak.json").write_text(json.dumps([asdict(sample) for sample in samples]) + "\n", encoding="utf-8")
 
 
 def told(samples: Sequence[Sample]) -> int:
     """The exit code, after what was found."""
-    found = growths(samples)
-    for name, growth in found.items():
-        middle = _median(samples, name)
-        _say(f"{WATCHED[name]}: median {middle:,.1f}; {growth:.2f} times from the second third to the last")
+    found, watched = growths(samples), series(samples)
+    for title, growth in found.items():
+        middle = median(watched[title])
+        _say(f"{title}: median {middle:,.1f}; {growth:.2f} times from the second third to the last")
     lags = [sample.lag_records for sample in samples]
     _say(f"Lag in records: median {median(lags):,.0f}, most {max(lags):,}")
-    if grown := [WATCHED[name] for name, growth in found.items() if growth > MOST_GROWTH]:
+    if grown := [title for title, growth in found.items() if growth > MOST_GROWTH]:
         _say(f"Grown by more than {MOST_GROWTH}: {', '.join(grown)}.")
         return 1
     return 0

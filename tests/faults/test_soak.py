@@ -8,11 +8,12 @@ import pytest
 
 from tests.faults.soak import WATCHED, Sample, growths, told, write_plots
 
-FLAT = [Sample(number / 10, 1_000, 50, 20, 1.5, 100) for number in range(30)]
+TABLE = "silver.ship_events"
+FLAT = [Sample(number / 10, 1_000, 50, {TABLE: 20, "ops.batches": 1}, 1.5, 100) for number in range(30)]
 
 
 def test_job_that_stays_as_it_is_has_not_grown() -> None:
-    assert growths(FLAT) == dict.fromkeys(WATCHED, 1.0)
+    assert set(growths(FLAT).values()) == {1.0}
     assert told(FLAT) == 0
 
 
@@ -23,6 +24,19 @@ def test_growth_of_each_thing_is_a_failure_that_names_it(name: str, capsys: pyte
     assert f"Grown by more than 1.25: {WATCHED[name]}." in capsys.readouterr().out
 
 
+def test_growth_of_one_table_is_a_failure_that_names_it(capsys: pytest.CaptureFixture[str]) -> None:
+    grown = [
+        replace(sample, table_files={**sample.table_files, TABLE: 10 + number}) for number, sample in enumerate(FLAT)
+    ]
+    assert told(grown) == 1
+    assert f"Grown by more than 1.25: Files of {TABLE}." in capsys.readouterr().out
+
+
+def test_few_files_of_a_table_come_and_go() -> None:
+    few = [replace(sample, table_files={TABLE: 1 + number // 5}) for number, sample in enumerate(FLAT)]
+    assert told(few) == 0
+
+
 def test_warming_up_and_a_single_slow_batch_are_no_growth() -> None:
     warming = [replace(sample, batch_seconds=9.0) for sample in FLAT[:10]]
     assert told([*warming, *FLAT[10:-1], replace(FLAT[-1], batch_seconds=60.0)]) == 0
@@ -30,6 +44,5 @@ def test_warming_up_and_a_single_slow_batch_are_no_growth() -> None:
 
 def test_plots_and_samples_are_kept(tmp_path: Path) -> None:
     write_plots(FLAT, tmp_path)
-    assert len(list(tmp_path.glob("soak-*.svg"))) == len(WATCHED)
-    kept = json.loads((tmp_path / "soak.json").read_text())
-    assert [Sample(**dict(zip(kept["columns"], row, strict=True))) for row in kept["rows"]] == FLAT
+    assert len(list(tmp_path.glob("soak-*.svg"))) == len(WATCHED) + 1
+    assert [Sample(**row) for row in json.loads((tmp_path / "soak.json").read_text())] == FLAT

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.__main__ import main
-from tests.faults.campaign import Verdict
+from tests.faults.__main__ import chosen, main
+from tests.faults.campaign import KEPT, KINDS, Case, Verdict
 from tests.faults.gaps import LEDGER, TABLES
 
 
@@ -30,3 +30,9 @@ def test_campaigns_that_were_are_told_in_one_table(
     assert "| kill-job | 2 | 1 | 4 | 3 | 14.0 | 20.0 |" in said
     assert "| retention | 1 | 1 | 0 | 0 | | |" in said
     assert "| ledger written, not Spark's commit | 2 |" in said
+
+
+def test_each_fault_is_tried_once_and_each_kept_case_unless_a_number_is_asked_for() -> None:
+    assert list(chosen(None, 5, ())) == [*(Case(kind, 5) for kind in KINDS), *KEPT]
+    assert list(chosen(None, 0, ("lake-read-only",))) == [Case("lake-read-only", 0), Case("lake-read-only", 0)]
+    assert list(chosen(2, 7, ("kill-job",))) == [Case("kill-job", 7), Case("kill-job", 8)]

@@ -1,12 +1,15 @@
-"""python -m tests.golden CODE ARCHIVE: a lake by the code of another folder, packed."""
+"""python -m tests.golden CODE ARCHIVE [--killed]: a lake by the code of another folder, packed."""
 
 import argparse
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from itertools import count
 from pathlib import Path
 
+from tests.faults.gaps import TABLES, Gaps
 from tests.golden.archive import LAKE, PARTITIONS, pack
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
@@ -18,6 +21,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.golden", description="Packs a lake of an earlier commit.")
     parser.add_argument("code", type=Path, help="its work tree")
     parser.add_argument("archive", type=Path)
+    parser.add_argument("--killed", action="store_true", help="in the end, SIGKILL of the job between two tables")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory() as work:
         settings = embedded(Path(work, "home"))
@@ -31,16 +35,29 @@ def main() -> None:
             "PYTHONPATH": str(asked.code),
         }
 
+        def run(*module: str) -> int:
+            command = [sys.executable, "-P", "-m", *module]
+            return subprocess.run(command, env=environment, cwd=asked.code, check=False).returncode
+
         def pts(*arguments: str) -> None:
-            command = [sys.executable, "-P", "-m", "pipelines.cli", *arguments]
-            subprocess.run(command, env=environment, cwd=asked.code, check=True)
+            assert run("pipelines.cli", *arguments) == 0, arguments
+
+        def kill_between_tables() -> None:
+            gaps = Gaps(Path(work, LAKE))
+            for moment in count(1):
+                assert run("tests.saboteur", str(moment), "stream") == -signal.SIGKILL
+                if gaps.of_kill() == TABLES:
+                    return
 
         pts("up", "broker", "--detach")
         try:
             pts("topics")
-            for count in ("300", "600"):
-                pts(*FEED, "--count", count, "--resume")
+            for record_count in ("300", "600"):
+                pts(*FEED, "--count", record_count, "--resume")
                 pts("stream", "--drain")
+            if asked.killed:
+                pts(*FEED, "--count", "900", "--resume")
+                kill_between_tables()
             pack(asked.archive.resolve(), Path(work, LAKE), read_log(settings.bootstrap_servers))
         finally:
             pts("down")

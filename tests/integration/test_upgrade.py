@@ -18,7 +18,7 @@ from tests.integration.log_reader import read_log
 from tests.integration.test_process import process, settings_of
 
 ARCHIVES = Path(golden.__file__).parent
-OPENS = ("8dc7edc",)
+OPENS = ("8dc7edc", "e581be8-killed")
 REFUSED = ("fb89dd8",)
 """Its ledger has other columns."""
 
