@@ -1,6 +1,6 @@
 """Every rule broken on purpose, and the test that must notice: see `tests/mutations/__main__.py`."""
 
-from tests.mutations import of_batches, of_compaction, of_history, of_records, of_reports, of_windows
+from tests.mutations import of_batches, of_compaction, of_history, of_records, of_reports, of_the_job, of_windows
 from tests.mutations.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
@@ -8,6 +8,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of_reports.MUTATIONS,
     *of_windows.MUTATIONS,
     *of_batches.MUTATIONS,
+    *of_the_job.MUTATIONS,
     *of_history.MUTATIONS,
     *of_compaction.MUTATIONS,
 )
