@@ -13,7 +13,7 @@ from pathlib import Path
 from pipelines.errors import LakeUnavailable, NotFound
 from pipelines.io.reader import LakeReader
 from pipelines.io.snapshots import Snapshot, snapshot
-from tests.comparison import assert_lake_equals_log, expected_rows, stored_rows
+from tests.comparison import assert_lake_equals_log, assert_tables_equal_log
 from tests.faults.load import acknowledged, not_once
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
@@ -181,9 +181,7 @@ class Auditor:
         (row,) = LakeReader(self._root).query("FROM ops.batches ORDER BY batch_id DESC LIMIT 1").to_pylist()
         ends = {(part["kafka_topic"], part["kafka_partition"]): part["end_offset"] for part in row["offsets"]}
         read = [each for each in read_log(self._servers) if each.offset < ends.get((each.topic, each.partition), 0)]
-        expected = expected_rows(read)
-        for table in ("silver.ship_events", "silver.ship_routes", "gold.remaining_stops"):
-            assert stored_rows(self._root, table) == expected[table], table
+        assert_tables_equal_log(self._root, read, ("silver.ship_events", "silver.ship_routes", "gold.remaining_stops"))
 
     def judge(self) -> None:
         """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""

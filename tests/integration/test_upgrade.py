@@ -12,6 +12,7 @@ from pipelines.jobs import simulate, stack, topics
 from pipelines.settings import Kafka, Settings
 from tests import golden
 from tests.comparison import assert_lake_equals_log
+from tests.faults.gaps import TABLES, Gaps
 from tests.golden import archive
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
@@ -67,6 +68,11 @@ def test_lake_of_an_earlier_commit_is_gone_on_with(upgraded: Upgraded) -> None:
     code, said = upgraded.stream()
     assert code == 0, said
     upgraded.assert_equals_log()
+
+
+def test_lake_whose_job_was_killed_is_in_the_middle_of_a_batch(tmp_path: Path) -> None:
+    archive.unpack(ARCHIVES / "e581be8-killed.tar.gz", tmp_path)
+    assert Gaps(tmp_path / archive.LAKE).of_kill() == TABLES
 
 
 @pytest.mark.parametrize("upgraded", REFUSED, indirect=True)
