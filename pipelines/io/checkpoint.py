@@ -24,7 +24,7 @@ SEE = "(docs/runbook.md, 'A lost checkpoint')"
 class Checkpoint:
     """A streaming checkpoint. Raises `LakeMismatch` for a file that says nothing, or that others need and is gone.
 
-    Spark alone writes what is in it, but for a new one's identity and first offsets, and what `forget_lost` deletes.
+    Spark alone writes what is in it, but for a new one's identity and first offsets.
     """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
@@ -82,7 +82,7 @@ class Checkpoint:
         except ValueError as error:
             raise _torn(path) from error
 
-    def forget_lost(self) -> None:
+    def forget_lost_checksums(self) -> None:
         """Deletes the checksums of what Spark writes next, where their files are gone: it would take them for those of
         another job.
 

@@ -10,12 +10,6 @@ from deltalake.exceptions import DeltaError
 from pipelines.errors import LakeMismatch
 from pipelines.io.read_only import first_sentence
 
-RESTORE = (
-    "Restore it; or, of a gold table, delete the table's folder: `pts rebuild` makes it anew from silver; or rebuild "
-    "the lake from the log (docs/runbook.md, 'A table was changed')."
-)
-"""In a refusal of a table's log, what to do."""
-
 
 def opened(path: str, version: int | None = None) -> DeltaTable:
     """The table at a version; at its newest, when none is given.
@@ -29,7 +23,10 @@ def opened(path: str, version: int | None = None) -> DeltaTable:
         return DeltaTable(path, version=version)
     except DeltaError as error:
         if not _forgot_lost_checkpoint(path):
-            raise LakeMismatch(f"The table at {path} cannot be read: {first_sentence(error)}. {RESTORE}") from error
+            raise LakeMismatch(
+                f"The table at {path} cannot be read: {first_sentence(error)}. Restore the files of its log "
+                "(docs/runbook.md, 'A table was changed')."
+            ) from error
     return opened(path, version)
 
 

@@ -50,9 +50,10 @@ class Storage:
             stream.close()
 
     def delete(self, path: str) -> None:
-        """Deletes a file; nothing happens where there is none."""
+        """Deletes a file, if it is there. Raises `LakeUnavailable` when the storage refuses."""
         files, location = self._open(path)
-        files.delete(location, False)
+        if not files.delete(location, False) and files.exists(location):
+            raise LakeUnavailable(f"{path} cannot be deleted. Check the permissions of the lake.")
 
     def rename(self, folder: str, name: str) -> None:
         """Gives a folder another name beside it. Raises `LakeUnavailable` when the storage refuses."""

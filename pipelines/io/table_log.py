@@ -11,7 +11,6 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta_table import RESTORE
 from pipelines.io.storage import Storage
 
 
@@ -115,7 +114,11 @@ class TableLog:
         except ValueError:
             actions = []
         if not actions:
-            raise LakeMismatch(f"The commit {file} is empty or torn. {RESTORE}")
+            raise LakeMismatch(
+                f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
+                "folder: `pts rebuild` makes it anew from silver; or rebuild the lake from the log "
+                "(docs/runbook.md, 'A table was changed')."
+            )
         return actions
 
     def _file(self, version: int) -> str:

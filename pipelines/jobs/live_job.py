@@ -115,7 +115,7 @@ class LiveJob(LakeJob):
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
         check_same_log(self.lake, self._standing.reached, begin, servers)
-        self._checkpoint.forget_lost()
+        self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
         query = (
             self._log(self._spark)

@@ -26,7 +26,7 @@ RESULTS = Path("var/faults")
 def main() -> None:
     parser = argparse.ArgumentParser(description="Faults on the real stack; nothing may be lost.")
     parser.add_argument("case", nargs="*", type=Case.parse, help="kind:seed, of a case that is to be repeated")
-    parser.add_argument("--cases", type=int, help="how many")
+    parser.add_argument("--cases", type=int, help="how many; without, one of each fault, and the kept ones")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--only", action="append", default=[], choices=list(KINDS), help="this fault; may be repeated")
     parser.add_argument("--tell", nargs="+", default=[], type=Path, help="only tell what these files say")
@@ -55,9 +55,9 @@ def main() -> None:
 def chosen(count: int | None, seed: int, only: tuple[str, ...]) -> Iterator[Case]:
     """So many cases; without a number, one of each fault that is asked for, and the kept ones of these."""
     kinds = only or tuple(KINDS)
-    yield from cases(len(kinds) if count is None else count, seed, kinds)
-    if count is None:
-        yield from (case for case in KEPT if case.kind in kinds)
+    found = cases(len(kinds) if count is None else count, seed, kinds)
+    kept = (case for case in KEPT if case.kind in kinds and count is None)
+    yield from dict.fromkeys((*found, *kept))
 
 
 def show(verdicts: list[Verdict]) -> None:

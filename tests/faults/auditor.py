@@ -37,6 +37,11 @@ CONSERVED = """
         (SELECT coalesce(sum(scan_count), 0) FROM gold.carrier_throughput) AS in_hours,
         (SELECT count(DISTINCT window_start) FROM gold.stop_activity) AS windows,
         (SELECT count(*) FROM gold.busiest_stops WHERE rank = 1) AS boards,
+        (SELECT count(*) FROM gold.busiest_stops AS board JOIN gold.stop_activity AS stop
+            ON board.window_start = stop.window_start AND board.window_end = stop.window_end
+            AND board.country IS NOT DISTINCT FROM stop.country AND board.state IS NOT DISTINCT FROM stop.state
+            AND board.city IS NOT DISTINCT FROM stop.city AND board.postal_code IS NOT DISTINCT FROM stop.postal_code
+            WHERE board.scan_count <> stop.scan_count) AS boards_behind,
         (SELECT count(*) FROM (
             SELECT DISTINCT tracking_number, occurred_at, count(*) OVER (PARTITION BY tracking_number
                 ORDER BY epoch_us(occurred_at) RANGE BETWEEN 3_599_999_999 PRECEDING AND CURRENT ROW) AS failure_count
@@ -56,7 +61,7 @@ PROMISED = """
 """What the ledger says of the same."""
 
 
-OF_WINDOWS = {"in_windows", "in_hours", "wrong_alerts"}
+OF_WINDOWS = frozenset({"in_windows", "in_hours", "wrong_alerts"})
 """What is wrong of wrong windows: all of it at once, as they are corrected at once."""
 
 
@@ -64,13 +69,16 @@ class Partial(AssertionError):
     """A reader saw a part of a batch."""
 
 
-def check_whole(root: str, seen: Snapshot, *, with_wrong_windows: bool = False) -> None:
-    """Raises `Partial` when the tables of a snapshot do not agree with the ledger and with each other.
+def check_whole(root: str, seen: Snapshot, *, with_wrong_windows: bool = False) -> bool:
+    """Whether the windows are right.
 
     Args:
         root: The lake.
         seen: The snapshot.
-        with_wrong_windows: Whether the windows may be those of `tests.window_bug`: all tables of them, or none.
+        with_wrong_windows: Whether they may be those of `tests.window_bug`: all tables of them, or none.
+
+    Raises:
+        Partial: The tables of the snapshot do not agree with the ledger and with each other.
     """
     reader = LakeReader(root, seen.versions, seen.batch_id)
     (found,) = reader.query(CONSERVED).to_pylist()
@@ -84,11 +92,13 @@ def check_whole(root: str, seen: Snapshot, *, with_wrong_windows: bool = False) 
         "in_hours": found["scans"],
         "windows": found["windows"],
         "boards": found["windows"],
+        "boards_behind": 0,
         "wrong_alerts": 0,
     }
     wrong = {name for name in expected if found[name] != expected[name]}
     if wrong and not (with_wrong_windows and wrong == OF_WINDOWS):
         raise Partial(f"batch {seen.batch_id}: {found}, not {expected}")
+    return not wrong
 
 
 class Auditor:
@@ -103,12 +113,13 @@ class Auditor:
         seen: The batches of which it has seen a whole picture.
         fault_count: Faults that were told.
         gaps: Of those that were kills of the live job, where in a batch they hit (`tests.faults.gaps.GAPS`).
-        recovered_after: Seconds from each of them to the next batch in the ledger, where one came.
+        recovered_after: Seconds from each outage to the next batch in the ledger, where one came.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
         self._root, self._servers, self._journal = root, servers, journal
-        self._faults: list[datetime] = []
+        self._outages: list[datetime] = []
+        self.fault_count = 0
         self.gaps: list[str] = []
         self.seen: set[int] = set()
         self.recovered_after: list[float] = []
@@ -123,17 +134,18 @@ class Auditor:
 
         Raises:
             Partial: A picture was not whole.
-            AssertionError: It saw none.
+            AssertionError: It saw none, or none with the wrong windows that there may be.
         """
         away = (LakeUnavailable,) if may_be_away else ()
         failure: list[BaseException] = []
+        seen: list[bool] = []
         has_ended = threading.Event()
 
         def watch() -> None:
             try:
                 while not has_ended.wait(PAUSE_SECONDS):
                     with suppress(*away):
-                        self._look(with_wrong_windows)
+                        seen.extend(self._look(with_wrong_windows))
             except BaseException as error:
                 failure.append(error)
 
@@ -146,27 +158,26 @@ class Auditor:
             thread.join()
         for error in failure:
             raise error
-        assert self.seen, "no reader ever saw a picture of the tables"
+        assert seen, "no reader saw a picture of the tables"
+        assert not (with_wrong_windows and all(seen)), "no reader saw a picture with the wrong windows"
 
-    def _look(self, with_wrong_windows: bool) -> None:
+    def _look(self, with_wrong_windows: bool) -> Iterator[bool]:
         try:
             seen = snapshot(self._root)
         except NotFound:
             return  # no complete batch yet
-        check_whole(self._root, seen, with_wrong_windows=with_wrong_windows)
+        yield check_whole(self._root, seen, with_wrong_windows=with_wrong_windows)
         self.seen.add(seen.batch_id)
 
-    @property
-    def fault_count(self) -> int:
-        return len(self._faults)
-
-    def note_fault(self, gap: str | None = None) -> None:
+    def note_fault(self, gap: str | None = None, *, is_outage: bool = True) -> None:
         """A fault happens now, or one that a person must mend is mended.
 
         Args:
             gap: Of a kill of the live job, where in a batch it hit.
+            is_outage: Whether the tables stand still, so that the time to the next batch says something.
         """
-        self._faults.append(datetime.now(UTC))
+        self.fault_count += 1
+        self._outages += [datetime.now(UTC)] if is_outage else []
         self.gaps += [gap] if gap else []
 
     def judge_as_of(self, log: list[LogRecord]) -> None:
@@ -194,7 +205,7 @@ class Auditor:
 
     def _recoveries(self) -> Iterator[float]:
         rows = LakeReader(self._root).query("SELECT committed_at FROM ops.batches ORDER BY batch_id").to_pylist()
-        for fault in self._faults:
-            later = [row["committed_at"] for row in rows if row["committed_at"] > fault]
+        for outage in self._outages:
+            later = [row["committed_at"] for row in rows if row["committed_at"] > outage]
             if later:
-                yield (min(later) - fault).total_seconds()
+                yield (min(later) - outage).total_seconds()

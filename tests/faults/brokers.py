@@ -80,8 +80,8 @@ def older_tail(scene: Scene) -> None:
     shutil.rmtree(folder)
     shutil.copytree(kept, folder)
     scene.start_broker()
-    scene.sent(1)
     scene.auditor.note_fault()
+    scene.sent(1)
     scene.judge()
 
 

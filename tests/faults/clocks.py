@@ -46,7 +46,7 @@ def wrong(scene: Scene) -> None:
         for off in scene.chance.sample((0, -DAY_SECONDS, DAY_SECONDS), 3):
             scene.zone = zones.pop()
             feed = ("--start", begin, "--clock-off", str(off))
-            scene.auditor.note_fault()
+            scene.auditor.note_fault(is_outage=False)
             with scene.load(RATE, *feed), scene.pts("stream") as (job, log):
                 scene.await_batch(log, job)
                 time.sleep(3)

@@ -21,7 +21,7 @@ LAKE_BYTES = 96 * 2**20
 BROKER_BYTES = 64 * 2**20
 FULL_SECONDS = 60.0
 LEFT_KIB = 400
-"""Least that is left when the disk is filled: a batch of the campaign is larger."""
+"""Most that is left when the disk is filled: a batch of the campaign is larger."""
 BLOCK_BYTES = 4096
 """Of which such a file system is made; a small file takes one."""
 
@@ -197,9 +197,9 @@ def _refused_while(fault: AbstractContextManager[None], scene: Scene) -> None:
             scene.await_batch(log, process)
             time.sleep(scene.chance.uniform(0, 2))
             with fault:
-                scene.auditor.note_fault()
                 _ends_by_name(process, log)
                 scene.refused("stream", "--drain", code=LakeUnavailable.exit_code, says="The lake")
+            scene.auditor.note_fault()
         scene.judge()
 
 

@@ -1,10 +1,15 @@
-"""Where within a batch the live job was when it was killed, as the lake shows it: by what is there, and what is not."""
+"""Where within a batch the live job was when it was killed, as the lake shows it: by what is there, and what is not.
+
+The look is taken when Python is gone. What its Java still does until it ends, too, may or may not be seen.
+"""
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
+
+from pipelines.graph import FLOWS
 
 BETWEEN_BATCHES = "between two batches"
 PLANNED = "planned, nothing written"
@@ -15,6 +20,8 @@ NOT_BEGUN = "before the first batch"
 GAPS = (NOT_BEGUN, BETWEEN_BATCHES, PLANNED, FILES, TABLES, LEDGER)
 
 CHECKPOINT = "_checkpoints/live"
+IN_EACH_BATCH = {flow.name for flow in FLOWS if flow.turn is None}
+"""Flows whose transactions have the number of the checkpoint's batch; the others have the number of the lake's."""
 
 
 class Gaps:
@@ -45,7 +52,7 @@ class Gaps:
         written = {app_id.partition("/")[2] for app_id in marks if app_id.startswith(f"{checkpoint_id}/")}
         if "ledger" in written:
             return LEDGER
-        return TABLES if written else PLANNED
+        return TABLES if written & IN_EACH_BATCH else PLANNED
 
     def _tables(self) -> Iterator[Path]:
         return (log.parent for log in self._lake.glob("*/*/_delta_log"))
@@ -56,8 +63,8 @@ class Gaps:
 
 
 def _without_commit(table: Path) -> set[Path]:
-    named = {table / unquote(action["add"]["path"]) for action in _actions(table) if "add" in action}
-    return set(table.glob("*.parquet")) - named
+    there = set(table.glob("*.parquet"))  # before the log is read: who still writes, commits what it has written
+    return there - {table / unquote(action["add"]["path"]) for action in _actions(table) if "add" in action}
 
 
 def _transactions(table: Path) -> Iterator[tuple[str, int]]:

@@ -108,7 +108,7 @@ def promotion_by_the_job(scene: Scene) -> None:
                 while not Replays(str(scene.lake)).load("fix").promotions:
                     assert waiting.poll() is None, said.read_text()[-3000:]
                 time.sleep(scene.chance.uniform(0, 1.5))
-                scene.kill(live, log)
+                scene.kill(live, log, in_batch=False)
                 code = waiting.wait(timeout=300)
                 assert code in {0, LakeMismatch.exit_code}, f"code {code}\n{said.read_text()[-3000:]}"
         if code:

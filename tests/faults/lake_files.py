@@ -131,7 +131,7 @@ def damaged(scene: Scene) -> None:
 
 
 def drawn(seed: int) -> list[str]:
-    """The damages of a case. Seeds that follow each other come to all of them, each round in another order."""
+    """The damages of a case. Nine cases, from a multiple of nine on, come to all; the next nine in another order."""
     case_count = -(-len(DAMAGES) // OF_A_CASE)
     names = sorted(DAMAGES)
     Random(seed // case_count).shuffle(names)

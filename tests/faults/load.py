@@ -57,15 +57,15 @@ def not_once(journal: Path, log: list[LogRecord]) -> list[Acknowledged]:
     return [each for each in acknowledged(journal) if each not in there]
 
 
-def with_alerts(records: Iterable[Record]) -> Iterator[Record]:
+def with_alerts(records: Iterable[Record], seed: int) -> Iterator[Record]:
     """Adds packages of which each is not delivered four times within minutes: the feed alone has hardly an alert a day.
 
-    A scan follows every `ATTEMPT_EVERY` records.
+    A scan follows every `ATTEMPT_EVERY` records. No other seed has these packages.
     """
     for number, record in enumerate(records):
         yield record
         if not number % ATTEMPT_EVERY:
-            package = str(PACKAGES + 1 + number // (4 * ATTEMPT_EVERY))
+            package = str(PACKAGES * (1 + seed) + 1 + number // (4 * ATTEMPT_EVERY))
             at = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).isoformat()
             value = csv_line((package, at, *FAILED[0], "", "DE", "", "", "", "7"))
             yield Record(SHIP_EVENTS.name, package.encode(), value, record.timestamp_ms)
@@ -83,7 +83,7 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
             "log_level": 0,
         }
     )
-    records = with_alerts(feed(asked.seed, PACKAGES, asked.start, "csv", "csv"))
+    records = with_alerts(feed(asked.seed, PACKAGES, asked.start, "csv", "csv"), asked.seed)
     with asked.journal.open("a", buffering=1) as out:
 
         def note(told: str, error: KafkaError | None, message: Message) -> None:

@@ -255,15 +255,19 @@ class Scene:
         has_said_why = code in NAMED_ERRORS and "Traceback" not in said
         assert has_said_why or (was_asked and code == 0), f"code {code}\n{said[-3000:]}"
 
-    def kill(self, process: subprocess.Popen[bytes], log: Path, *, with_java: bool = False) -> None:
-        """A fault: SIGKILL of the live job. Its Java ends by itself then, or is killed first."""
+    def kill(
+        self, process: subprocess.Popen[bytes], log: Path, *, with_java: bool = False, in_batch: bool = True
+    ) -> None:
+        """A fault: SIGKILL of the live job, at a batch or at something else. Its Java ends by itself then, or is killed
+        first.
+        """
         assert process.poll() is None, log.read_text()[-3000:]
         for each in processes().values() if with_java else ():
             if each.parent == process.pid:
                 os.kill(each.identity[0], signal.SIGKILL)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.auditor.note_fault(self._gaps.of_kill())
+        self.auditor.note_fault(self._gaps.of_kill() if in_batch else None)
 
     def judge(self) -> None:
         """Takes in all that was sent, and has everything compared with the log."""

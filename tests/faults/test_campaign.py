@@ -26,6 +26,7 @@ from tests.faults.auditor import Auditor, Partial, check_whole
 from tests.faults.campaign import KINDS, Case, cases, judged, repeatable, run
 from tests.faults.scene import NotPermitted, Scene
 from tests.frames import in_order
+from tests.window_bug import WINDOW_TABLES
 
 pytestmark = pytest.mark.integration
 
@@ -97,6 +98,18 @@ def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: 
     behind = replace(seen, versions={**seen.versions, table: 0})
     with pytest.raises(Partial):
         check_whole(str(killed.lake), behind)
+
+
+def test_windows_may_be_wrong_all_at_once_where_a_bug_was_planted_and_never_some_of_them(killed: Scene) -> None:
+    root, seen = str(killed.lake), snapshot(str(killed.lake))
+    for some in (["gold.stop_activity", "gold.busiest_stops"], ["gold.carrier_throughput"]):
+        with pytest.raises(Partial):
+            check_whole(root, replace(seen, versions=seen.versions | dict.fromkeys(some, 0)), with_wrong_windows=True)
+    everything = replace(seen, versions=seen.versions | dict.fromkeys(WINDOW_TABLES, 0))
+    assert not check_whole(root, everything, with_wrong_windows=True)
+    assert check_whole(root, seen, with_wrong_windows=True)
+    with pytest.raises(Partial):
+        check_whole(root, everything)
 
 
 def test_reader_notices_reports_that_are_a_batch_behind(killed: Scene) -> None:

@@ -1,5 +1,6 @@
 """Which damages a case has."""
 
+from tests.faults.campaign import KEPT
 from tests.faults.lake_files import DAMAGES, OF_A_CASE, drawn
 
 CASE_COUNT = -(-len(DAMAGES) // OF_A_CASE)
@@ -10,6 +11,16 @@ def test_cases_of_a_round_have_each_damage_once() -> None:
         found = [drawn(first + number) for number in range(CASE_COUNT)]
         assert sorted(name for names in found for name in names) == sorted(DAMAGES)
         assert max(map(len, found)) == OF_A_CASE
+
+
+def test_cases_that_are_kept_have_the_damage_that_was_found() -> None:
+    found = {
+        2: "lost data file of ops/batches",
+        4: "lost checkpoint of a table",
+        7: "lost commit file, its checksum left",
+    }
+    assert {case.seed for case in KEPT if case.kind == "damaged-files"} == set(found)
+    assert all(name in drawn(seed) for seed, name in found.items())
 
 
 def test_rounds_differ() -> None:

@@ -184,9 +184,9 @@ def test_slow_bad_records_and_much_memory_are_failures(capsys: pytest.CaptureFix
     said = capsys.readouterr().out
     assert "bad to good: 0.53 of the speed\nbad JSON to good JSON: 1.00 of the speed\n" in said
     assert "large to good: 1.40 of the memory\n" in said
-    for name, measured in (
-        *(("bad", Measured(100, 2.1, 500)), ("bad JSON", Measured(100, 4.1, 500))),
-        *(("bad", Measured(100, 1.0, 751)), ("large", Measured(1, 1.0, 751))),
+    for name, measured, says in (
+        *(("bad", Measured(100, 2.1, 500), "go at"), ("bad JSON", Measured(100, 4.1, 500), "go at")),
+        *(("bad JSON", Measured(100, 2.0, 751), "take more"), ("large", Measured(1, 1.0, 751), "take more")),
     ):
         assert told_ratios({**FOUND, name: measured}) == 1
-        assert f"Records that are {name} " in capsys.readouterr().out
+        assert f"\nRecords that are {name} {says} " in capsys.readouterr().out

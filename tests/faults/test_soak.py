@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.soak import WATCHED, Sample, growths, told, write_plots
+from tests.faults.soak import WATCHED, Sample, series, told, write_plots
 
 TABLE = "silver.ship_events"
 FLAT = [Sample(number / 10, 1_000, 50, {TABLE: 20, "ops.batches": 1}, 1.5, 100) for number in range(30)]
 
 
 def test_job_that_stays_as_it_is_has_not_grown() -> None:
-    assert set(growths(FLAT).values()) == {1.0}
+    assert {each.growth for each in series(FLAT)} == {1.0}
     assert told(FLAT) == 0
 
 

@@ -58,7 +58,7 @@ def two_clocks(scene: Scene) -> None:
         with scene.load():
             _unseen(scene, off)
             for scene.clock_off in (off, 0, off):
-                scene.auditor.note_fault()
+                scene.auditor.note_fault(is_outage=False)
                 with scene.pts("stream") as (job, log):
                     scene.await_batch(log, job)
                     assert scene.stop(job) == 0, log.read_text()[-3000:]
@@ -72,7 +72,7 @@ def _unseen(scene: Scene, off_seconds: int = 0) -> None:
         scene.await_batch(first_log, first)
         (scene.lake / "_live.lock").unlink()
         scene.clock_off = off_seconds
-        scene.auditor.note_fault()
+        scene.auditor.note_fault(is_outage=False)
         with scene.pts("stream") as (second, second_log):
             scene.await_one_end(first, second)
             scene.ends_well(second, second_log)

@@ -68,13 +68,16 @@ def test_checksum_whose_file_is_gone_is_deleted_and_no_other(spark: SparkSession
     others = [folder / "offsets" / ".1.crc", folder / "commits" / ".0.crc", folder / "offsets" / "1"]
     for file in (*stale, *others[:2]):
         file.touch()
-    Checkpoint(spark, str(folder)).forget_lost()
+    Checkpoint(spark, str(folder)).forget_lost_checksums()
     assert [file.exists() for file in (*stale, *others)] == [False, False, True, True, True]
 
 
-def test_new_checkpoint_has_nothing_to_forget(spark: SparkSession, tmp_path: Path) -> None:
-    Checkpoint(spark, str(tmp_path / "none")).forget_lost()
-    assert not list(tmp_path.iterdir())
+def test_checksum_of_a_first_commit_that_is_gone_is_deleted(spark: SparkSession, folder: Path) -> None:
+    (folder / "commits" / "0").unlink()
+    checksum = folder / "commits" / ".0.crc"
+    checksum.touch()
+    Checkpoint(spark, str(folder)).forget_lost_checksums()
+    assert not checksum.exists()
 
 
 def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(spark: SparkSession, tmp_path: Path) -> None:

@@ -70,12 +70,12 @@ def test_commit_that_is_torn_is_refused(path: str) -> None:
     commit = log(path, f"{NEWEST:020}.json")
     checkpoint(path).unlink()
     commit.write_bytes(commit.read_bytes()[:-20])
-    with pytest.raises(LakeMismatch, match=f"The table at {path} cannot be read: .*Restore it"):
+    with pytest.raises(LakeMismatch, match=f"The table at {path} cannot be read: .*Restore the files of its log"):
         opened(path)
 
 
 def test_log_of_which_only_the_lost_checkpoint_held_the_beginning_is_refused(path: str) -> None:
     checkpoint(path).unlink()
     log(path, f"{0:020}.json").unlink()
-    with pytest.raises(LakeMismatch, match=f"The table at {path} cannot be read: .*Restore it"):
+    with pytest.raises(LakeMismatch, match=f"The table at {path} cannot be read: .*Restore the files of its log"):
         opened(path)
