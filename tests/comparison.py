@@ -74,7 +74,7 @@ def assert_lake_equals_log(lake_root: str, records: list[LogRecord], wire_format
 def assert_tables_equal_log(
     lake_root: str, records: list[LogRecord], tables: Iterable[str], wire_format: str = "csv", where: str = "true"
 ) -> None:
-    """These of silver, quarantine and gold are the oracle's, row for row; or their rows of which a condition is true."""
+    """These of silver, quarantine and gold are the oracle's, row for row; or those of which a condition is true."""
     expected = expected_rows(records, wire_format)
     for table in tables:
         assert stored_rows(lake_root, table, without=("detail",), where=where) == expected[table], table

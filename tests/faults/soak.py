@@ -5,8 +5,8 @@
 A steady feed, the live job, and compaction, backfill, verification and a rebuild in turns, each a process of its own.
 Every few seconds: the memory that the job and its Java hold, their open files, the files of each table, the seconds of
 a batch and how far the job is behind. At the end all but the last are compared between the second and the last third of
-the time, all tables with each other (`pts verify`), and what they have of one package in a hundred with the oracle. Ends
-with 1 when something has grown, or is not what it must be.
+the time, all tables with each other (`pts verify`), and what they have of one package in a hundred with the oracle.
+Ends with 1 when something has grown, or is not what it must be.
 """
 
 import argparse

@@ -154,6 +154,16 @@ def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_me
     assert ended_at_a_batch(base.home / "ended", log) == []
 
 
+def test_job_that_is_stopped_while_it_waits_for_records_says_nothing(base: Settings, tmp_path: Path) -> None:
+    environment, log = settings_of(base, "waiting"), tmp_path / "job.log"
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"lag_records": 0')
+        time.sleep(2 * base.stream.trigger_seconds)
+        job.send_signal(signal.SIGTERM)
+        assert job.wait(timeout=90) == 0
+    assert ended_at_a_batch(base.home / "waiting", log) == []
+
+
 def test_heartbeat_that_cannot_be_written_ends_the_job_at_a_batch_boundary_with_one_sentence(
     base: Settings, tmp_path: Path
 ) -> None:
