@@ -97,7 +97,9 @@ class LakeReader:
             if EMPTY_LOG in reason:
                 raise NotFound(f"Table {name} of {self.root} has no version yet: it is being created.") from error
             if version is None:
-                raise LakeMismatch(f"Table {name} of {self.root} cannot be read: {reason}.") from error
+                raise LakeMismatch(
+                    f"Table {name} of {self.root} cannot be read: {reason} (docs/runbook.md, 'A table was changed')."
+                ) from error
             raise NotFound(
                 f"{self._described(name)} cannot be read: its log does not hold that version, or no longer ({reason})."
             ) from error
