@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
+from enum import Enum
 from pathlib import Path
 
 from pipelines.errors import LakeUnavailable, NotFound
@@ -62,20 +63,32 @@ PROMISED = """
 
 
 OF_WINDOWS = frozenset({"in_windows", "in_hours", "wrong_alerts"})
-"""What is wrong of wrong windows: all of it at once, as they are corrected at once."""
+"""What is told of the window tables."""
+
+
+class Wrong(Enum):
+    """Which windows may be those of `tests.window_bug`."""
+
+    NONE = "none"
+    ALL = "those of all tables, or of none: they are corrected at once"
+    SOME = "those of some tables: a backfill that was cut off has corrected the others"
+
+    def permits(self, found: set[str]) -> bool:
+        """Whether this may be wrong in a picture, by the names of what is told of it."""
+        return not found or (self is Wrong.ALL and found == OF_WINDOWS) or (self is Wrong.SOME and found <= OF_WINDOWS)
 
 
 class Partial(AssertionError):
     """A reader saw a part of a batch."""
 
 
-def check_whole(root: str, seen: Snapshot, *, with_wrong_windows: bool = False) -> bool:
+def check_whole(root: str, seen: Snapshot, windows: Wrong = Wrong.NONE) -> bool:
     """Whether the windows are right.
 
     Args:
         root: The lake.
         seen: The snapshot.
-        with_wrong_windows: Whether they may be those of `tests.window_bug`: all tables of them, or none.
+        windows: Which of them may be wrong.
 
     Raises:
         Partial: The tables of the snapshot do not agree with the ledger and with each other.
@@ -96,7 +109,7 @@ def check_whole(root: str, seen: Snapshot, *, with_wrong_windows: bool = False) 
         "wrong_alerts": 0,
     }
     wrong = {name for name in expected if found[name] != expected[name]}
-    if wrong and not (with_wrong_windows and wrong == OF_WINDOWS):
+    if not windows.permits(wrong):
         raise Partial(f"batch {seen.batch_id}: {found}, not {expected}")
     return not wrong
 
@@ -125,12 +138,12 @@ class Auditor:
         self.recovered_after: list[float] = []
 
     @contextmanager
-    def watching(self, *, may_be_away: bool = False, with_wrong_windows: bool = False) -> Iterator[None]:
+    def watching(self, windows: Wrong = Wrong.NONE, *, may_be_away: bool = False) -> Iterator[None]:
         """Reads snapshot after snapshot, in a thread of its own, and raises at the end what it saw wrong.
 
         Args:
+            windows: Which of them may be wrong, and are so in one picture at least.
             may_be_away: Whether the lake may be out of reach meanwhile.
-            with_wrong_windows: As in `check_whole`.
 
         Raises:
             Partial: A picture was not whole.
@@ -145,7 +158,7 @@ class Auditor:
             try:
                 while not has_ended.wait(PAUSE_SECONDS):
                     with suppress(*away):
-                        seen.extend(self._look(with_wrong_windows))
+                        seen.extend(self._look(windows))
             except BaseException as error:
                 failure.append(error)
 
@@ -159,14 +172,14 @@ class Auditor:
         for error in failure:
             raise error
         assert seen, "no reader saw a picture of the tables"
-        assert not (with_wrong_windows and all(seen)), "no reader saw a picture with the wrong windows"
+        assert windows is Wrong.NONE or not all(seen), "no reader saw a picture with the wrong windows"
 
-    def _look(self, with_wrong_windows: bool) -> Iterator[bool]:
+    def _look(self, windows: Wrong) -> Iterator[bool]:
         try:
             seen = snapshot(self._root)
         except NotFound:
             return  # no complete batch yet
-        yield check_whole(self._root, seen, with_wrong_windows=with_wrong_windows)
+        yield check_whole(self._root, seen, windows)
         self.seen.add(seen.batch_id)
 
     def note_fault(self, gap: str | None = None, *, is_outage: bool = True) -> None:

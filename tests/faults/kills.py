@@ -7,6 +7,7 @@ from deltalake import DeltaTable
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.replays import Replays
+from tests.faults.auditor import Wrong
 from tests.faults.scene import Scene
 
 BATCH_MOMENTS = 120
@@ -85,7 +86,7 @@ def job_at_any_time(scene: Scene) -> None:
 def promotion(scene: Scene) -> None:
     """A promotion that corrects windows: the command dies, until it is done. Readers see all windows wrong, or none."""
     wrong_windows(scene)
-    with scene.auditor.watching(with_wrong_windows=True):
+    with scene.auditor.watching(Wrong.ALL):
         scene.done("replay", "build", "fix")
         scene.done("replay", "compare", "fix", *EXPECTED)
         _killed_until_done(scene, "replay", "promote", "fix", moments=COMMAND_MOMENTS)
@@ -101,7 +102,7 @@ def promotion_by_the_job(scene: Scene) -> None:
     wrong_windows(scene)
     scene.done("replay", "build", "fix")
     scene.done("replay", "compare", "fix", *EXPECTED)
-    with scene.auditor.watching(with_wrong_windows=True), scene.load(rate=50):
+    with scene.auditor.watching(Wrong.ALL), scene.load(rate=50):
         with scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
             with scene.pts("replay", "promote", "fix") as (waiting, said):
@@ -119,9 +120,10 @@ def promotion_by_the_job(scene: Scene) -> None:
 
 
 def backfill(scene: Scene) -> None:
-    """A backfill of wrong windows."""
+    """A backfill of wrong windows, which dies until it is done."""
     wrong_windows(scene)
-    _killed_until_done(scene, "backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4)
+    with scene.auditor.watching(Wrong.SOME):
+        _killed_until_done(scene, "backfill", *INTERVAL, moments=COMMAND_MOMENTS // 4)
     with scene.auditor.watching():
         scene.sent(2)
         scene.judge()

@@ -22,7 +22,7 @@ from pipelines.io.pid_lock import holder
 from pipelines.io.snapshots import snapshot
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.faults import kills
-from tests.faults.auditor import Auditor, Partial, check_whole
+from tests.faults.auditor import Auditor, Partial, Wrong, check_whole
 from tests.faults.campaign import KINDS, Case, cases, judged, repeatable, run
 from tests.faults.scene import NotPermitted, Scene
 from tests.frames import in_order
@@ -100,16 +100,20 @@ def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: 
         check_whole(str(killed.lake), behind)
 
 
-def test_windows_may_be_wrong_all_at_once_where_a_bug_was_planted_and_never_some_of_them(killed: Scene) -> None:
+def test_windows_may_be_wrong_where_a_bug_was_planted_and_only_there(killed: Scene) -> None:
     root, seen = str(killed.lake), snapshot(str(killed.lake))
+    all_wrong = replace(seen, versions=seen.versions | dict.fromkeys(WINDOW_TABLES, 0))
     for some in (["gold.stop_activity", "gold.busiest_stops"], ["gold.carrier_throughput"]):
+        some_wrong = replace(seen, versions=seen.versions | dict.fromkeys(some, 0))
+        assert not check_whole(root, some_wrong, Wrong.SOME)
         with pytest.raises(Partial):
-            check_whole(root, replace(seen, versions=seen.versions | dict.fromkeys(some, 0)), with_wrong_windows=True)
-    everything = replace(seen, versions=seen.versions | dict.fromkeys(WINDOW_TABLES, 0))
-    assert not check_whole(root, everything, with_wrong_windows=True)
-    assert check_whole(root, seen, with_wrong_windows=True)
+            check_whole(root, some_wrong, Wrong.ALL)
+    assert not check_whole(root, all_wrong, Wrong.ALL)
+    assert check_whole(root, seen, Wrong.ALL)
     with pytest.raises(Partial):
-        check_whole(root, everything)
+        check_whole(root, all_wrong)
+    with pytest.raises(Partial):
+        check_whole(root, replace(all_wrong, versions=all_wrong.versions | {"silver.ship_events": 0}), Wrong.SOME)
 
 
 def test_reader_notices_reports_that_are_a_batch_behind(killed: Scene) -> None:

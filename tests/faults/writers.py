@@ -12,6 +12,7 @@ from functools import partial
 
 from pipelines.io.leash import end_holder
 from pipelines.io.pid_lock import holder
+from tests.faults.auditor import Wrong
 from tests.faults.clocks import DAY_SECONDS
 from tests.faults.kills import INTERVAL, with_bug, wrong_windows
 from tests.faults.scene import Scene
@@ -85,7 +86,7 @@ def outlived_task(scene: Scene) -> None:
     """
     wrong_windows(scene)
     pid_file = scene.folder / "task.pid"
-    with scene.load(), scene.pts("stream") as (live, log):
+    with scene.auditor.watching(Wrong.SOME), scene.load(), scene.pts("stream") as (live, log):
         scene.await_batch(log, live)
         try:
             first, said = scene.start("tests.faults.worker", str(pid_file), str(scene.chance.randint(1, 4)), *BACKFILL)
@@ -116,7 +117,7 @@ def together(scene: Scene, seconds: float = TOGETHER_SECONDS) -> None:
     """
     scene.sent(2)
     scene.done("stream", "--drain")  # so that there is something to spoil
-    with scene.auditor.watching(with_wrong_windows=True):
+    with scene.auditor.watching(Wrong.ALL):
         with scene.load(), scene.pts("stream") as (live, log), ThreadPoolExecutor(2) as lanes:
             scene.await_batch(log, live)
             end, over = time.monotonic() + seconds, threading.Event()
