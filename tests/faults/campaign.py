@@ -80,7 +80,7 @@ class Verdict:
         outcome: `held`, `broken`, or `not run` where the machine does not permit it.
         seconds: How long it took.
         fault_count: Faults that happened.
-        recovered_after: Seconds from each fault to the next batch, where one followed.
+        recovered_after: Seconds from each outage to the next batch, where one followed.
         gaps: Of each kill of the live job, where in a batch it hit.
         snapshot_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.

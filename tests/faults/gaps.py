@@ -37,9 +37,9 @@ class Gaps:
 
     def of_kill(self) -> str:
         """One of `GAPS`. A file without a commit is told once: it stays when the job has gone on."""
-        without_commit = {file for table in self._tables() for file in _without_commit(table)}
-        is_new = bool(without_commit - self._told)
-        self._told |= without_commit
+        left = {file for table in self._tables() for file in without_commit(table)}
+        is_new = bool(left - self._told)
+        self._told |= left
         if is_new:
             return FILES
         planned, committed = self._newest("offsets"), self._newest("commits")
@@ -62,7 +62,8 @@ class Gaps:
         return max((int(name) for name in names if name.isdigit()), default=None)
 
 
-def _without_commit(table: Path) -> set[Path]:
+def without_commit(table: Path) -> set[Path]:
+    """The data files of a table's folder that no version has ever named."""
     there = set(table.glob("*.parquet"))  # before the log is read: who still writes, commits what it has written
     return there - {table / unquote(action["add"]["path"]) for action in _actions(table) if "add" in action}
 

@@ -3,12 +3,12 @@
 import time
 from pathlib import Path
 
-from deltalake import DeltaTable
-
 from pipelines.errors import LakeMismatch
 from pipelines.io.replays import Replays
 from tests.faults.auditor import Wrong
+from tests.faults.gaps import without_commit
 from tests.faults.scene import Scene
+from tests.window_bug import WINDOW_TABLES
 
 BATCH_MOMENTS = 120
 """Moments of about the first three batches of a job."""
@@ -27,8 +27,7 @@ WRITTEN_BY_BATCHES = (
 """Folders of tables."""
 
 INTERVAL = ("--from", "2026-01-01", "--to", "2026-01-08")
-WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput", "gold.failed_delivery_alerts")
-EXPECTED = tuple(part for name in WINDOWS for part in ("--expect", name))
+EXPECTED = tuple(part for name in WINDOW_TABLES for part in ("--expect", name))
 
 
 def job(scene: Scene) -> None:
@@ -62,14 +61,13 @@ def _killed_before_commit(scene: Scene, table: Path) -> None:
             while not data_files(table) - there:
                 assert process.poll() is None, log.read_text()[-3000:]
             scene.kill(process, log)
-        named = {Path(name).name for name in DeltaTable(table).file_uris()}
-        if data_files(table) - there - named:
+        if without_commit(table) - there:
             return
     raise AssertionError(f"{MOST_TRIES} kills were all too late for a file of {table} without a commit")
 
 
-def data_files(table: Path) -> set[str]:
-    return {file.name for file in table.glob("*.parquet")}
+def data_files(table: Path) -> set[Path]:
+    return set(table.glob("*.parquet"))
 
 
 def job_at_any_time(scene: Scene) -> None:

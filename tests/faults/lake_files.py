@@ -57,8 +57,8 @@ def garbage(file: Path) -> None:
 
 def lost_with_the_one_before(commit: Path) -> None:
     """A drain ends with a row that reads nothing of the log: without it alone, nothing would be missing."""
+    lost_before(commit)
     commit.unlink()
-    commit.with_name(f"{int(commit.stem) - 1:020}.json").unlink()
 
 
 def lost_before(commit: Path) -> None:
