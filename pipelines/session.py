@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JNetworkError
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
@@ -137,7 +138,7 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     try:
         session = builder.getOrCreate()
     except Exception as error:
-        if "JAVA_GATEWAY_EXITED" not in str(error) and java_exit_code(LAST_WORDS_SECONDS) is None:
+        if not _is_of_the_first_connection(error) and java_exit_code(LAST_WORDS_SECONDS) is None:
             raise
         raise JavaEnded(
             "Spark's Java ended while it started. Unless somebody killed it, it says above why: often the machine "
@@ -146,6 +147,13 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def _is_of_the_first_connection(error: Exception) -> bool:
+    """Whether Java went before PySpark had a connection to it, and with that its process."""
+    if SparkContext._gateway:
+        return False
+    return isinstance(error, Py4JNetworkError | ConnectionError) or "JAVA_GATEWAY_EXITED" in str(error)
 
 
 def _is_not_of_the_gateway(record: logging.LogRecord) -> bool:

@@ -206,14 +206,43 @@ def java_of(job: subprocess.Popen[bytes]) -> int:
     return found[0]
 
 
-@pytest.mark.parametrize("wait_seconds", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("wait_seconds", [0.0, 2.0])
 def test_java_that_ends_while_it_starts_is_one_sentence(base: Settings, tmp_path: Path, wait_seconds: float) -> None:
     log = tmp_path / "job.log"
     with process(["stream"], settings_of(base, "not_started"), log) as job:
         java = java_of(job)
         time.sleep(wait_seconds)
         os.kill(java, signal.SIGKILL)
-        assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
+        assert_says_that_java_ended(job, log)
+
+
+@pytest.mark.parametrize("is_connected", [False, True])
+def test_java_that_ends_before_its_first_answer_is_one_sentence(
+    base: Settings, tmp_path: Path, is_connected: bool
+) -> None:
+    """It has told its port: the job connects to nobody, or waits for an answer."""
+    log, folder = tmp_path / "job.log", tmp_path / "temporary"
+    folder.mkdir()
+    with process(["stream"], settings_of(base, "not_answered", TMPDIR=str(folder)), log) as job:
+        java = java_of(job)
+        os.kill(job.pid, signal.SIGSTOP)
+        wait_until(lambda: any(told_ports(folder)), log)
+        os.kill(java, signal.SIGSTOP if is_connected else signal.SIGKILL)
+        os.kill(job.pid, signal.SIGCONT)
+        if is_connected:
+            wait_until(lambda: not any(told_ports(folder)), log)
+            time.sleep(0.5)
+            os.kill(java, signal.SIGKILL)
+        assert_says_that_java_ended(job, log)
+
+
+def told_ports(folder: Path) -> Iterator[Path]:
+    """Files in which Java tells PySpark its port: PySpark deletes each as soon as it has read it."""
+    return (each for each in folder.glob("tmp*/tmp*") if each.is_file())
+
+
+def assert_says_that_java_ended(job: subprocess.Popen[bytes], log: Path) -> None:
+    assert job.wait(timeout=60) == JavaEnded.exit_code, log.read_text()[-3000:]
     assert log.read_text().startswith("pts: Spark's Java ended")
 
 
