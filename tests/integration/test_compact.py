@@ -1,6 +1,6 @@
 """Compaction, again and again, beside a live job and its readers: nobody fails, and the tables are the log's.
 
-pytest tests/integration/test_compact.py --compact-seconds 300    for five minutes, not for two
+pytest tests/integration/test_compact.py --compact-seconds 300    for five minutes, not for one
 """
 
 import json
