@@ -1,10 +1,10 @@
 """The files of a Delta table in a folder: fewer of them, and none that nobody needs. By delta-rs, without a JVM.
 
-No row is changed: the commits made here say so (`dataChange` is false), or carry no file at all.
+No row is changed: the commits made here say so (`dataChange` is false).
 """
 
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -25,7 +25,7 @@ LONG_LOG = 10
 """From so many commits on, a checkpoint spares readers more than it costs."""
 
 LOG_RETENTION = timedelta(days=30)
-"""Delta's default. With any commit of compaction or vacuum, delta-rs 1.6 deletes older ones, whatever it is asked."""
+"""Delta's default. With any commit of compaction, delta-rs 1.6 deletes older ones, whatever it is asked."""
 
 LOG_MARGIN = timedelta(days=1)
 
@@ -65,9 +65,8 @@ def state(path: str) -> State:
     table = opened(path)
     sizes = pa.table(table.get_add_actions())["size_bytes"]
     small = pc.sum(pc.less(sizes, SMALL_BYTES)).as_py() or 0
-    there = [size for each in Path(path).glob("*.parquet") if (size := _size(each)) is not None]
     files = Extent(len(sizes), pc.sum(sizes).as_py() or 0)
-    return State(table.version(), files, small, Extent(len(there), sum(there)))
+    return State(table.version(), files, small, _extent(Path(path).glob("*.parquet")))
 
 
 def join(path: str) -> None:
@@ -85,24 +84,32 @@ def order(path: str, columns: Sequence[str]) -> None:
 
 def unneeded(path: str, retention: timedelta, versions: Collection[int]) -> Extent:
     """The files of the folder that `vacuum` removes."""
-    names = _vacuum(path, retention, versions, dry_run=True)
-    sizes = [size for name in names if (size := _size(Path(path, name))) is not None]
-    return Extent(len(sizes), sum(sizes))
+    return _extent(_unneeded(path, retention, versions))
 
 
-def vacuum(path: str, retention: timedelta, versions: Collection[int]) -> None:
-    """Removes files that no version of these and none of the retention time needs, also those of writes cut off.
+def vacuum(path: str, retention: timedelta, versions: Collection[int]) -> Extent:
+    """Removes files that no version of these and none of the retention time needs, also those of writes cut off;
+    returns what it removed.
 
-    Younger files stay, whoever made them: a write that is under way has not named its files yet.
+    Younger files stay, whoever made them: a write that is under way has not named its files yet. There is no commit, as
+    there is none of Spark's by default: that of delta-rs fails beside a merge that takes a file out of the table.
     """
-    _vacuum(path, retention, versions, dry_run=False)
+    files = _unneeded(path, retention, versions)
+    found = _extent(files)
+    for file in files:
+        file.unlink(missing_ok=True)
+    return found
 
 
-def _vacuum(path: str, retention: timedelta, versions: Collection[int], *, dry_run: bool) -> list[str]:
-    hours = int(retention / timedelta(hours=1))
-    return opened(path).vacuum(
-        hours, dry_run=dry_run, enforce_retention_duration=False, full=True, keep_versions=sorted(versions)
-    )
+def _unneeded(path: str, retention: timedelta, versions: Collection[int]) -> list[Path]:
+    hours, needed = int(retention / timedelta(hours=1)), sorted(versions)
+    names = opened(path).vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True, keep_versions=needed)
+    return [Path(path, name) for name in names]
+
+
+def _extent(files: Iterable[Path]) -> Extent:
+    sizes = [size for file in files if (size := _size(file)) is not None]
+    return Extent(len(sizes), sum(sizes))
 
 
 def write_checkpoint(path: str) -> bool:
@@ -115,7 +122,7 @@ def write_checkpoint(path: str) -> bool:
 
 
 def leaves_the_log(path: str, versions: Collection[int]) -> int | None:
-    """The oldest of the versions, if a commit made now could delete it from the log; None if it stays.
+    """The oldest of the versions, if a commit of `join` or `order` could delete it from the log; None if it stays.
 
     What goes are the commits before the newest checkpoint that is older than the log's retention.
     """

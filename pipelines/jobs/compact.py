@@ -10,7 +10,7 @@ from pipelines.errors import AnotherWriter, InvalidInput
 from pipelines.io import upkeep
 from pipelines.io.failures import explained
 from pipelines.io.live_lock import borrowed, files_held
-from pipelines.io.upkeep import Extent, State
+from pipelines.io.upkeep import State
 from pipelines.jobs.compacted import Compacted, TableCompacted
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.retention import needed
@@ -51,33 +51,30 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     must_stay = needed(root)
     tables = [table for table in (*TABLES, *NOT_IN_THE_LEDGER) if table.name in must_stay.versions]
     before = {table.name: upkeep.state(_path(root, table)) for table in tables}
-    closed = _closed(root, tables, must_stay.versions)
-    large = _too_large(tables, before)
-    to_join = [each for each in tables if before[each.name].has_many_small and each.name not in closed | large]
-    not_lent: dict[str, str] = {}
+    crowded = [table for table in tables if before[table.name].has_many_small]
+    left = _too_large(crowded, before) | _closed(root, crowded, must_stay.versions)
+    to_join = [table for table in crowded if table.name not in left]
     held_seconds = 0.0
     if not dry_run:
         _join(root, (table for table in to_join if table.is_append_only))
         held_seconds, not_lent = _put_in_order(root, [table for table in to_join if not table.is_append_only])
-    left = large | not_lent | closed
+        left |= not_lent
     found = []
     for table in tables:
         path, name = _path(root, table), table.name
         with _files_held(root):
-            vacuumed = upkeep.unneeded(path, retention, must_stay.versions[name])
-            if vacuumed.file_count and name not in closed and not dry_run:
-                upkeep.vacuum(path, retention, must_stay.versions[name])
+            vacuum = upkeep.unneeded if dry_run else upkeep.vacuum
+            vacuumed = vacuum(path, retention, must_stay.versions[name])
             has_new_checkpoint = not dry_run and upkeep.write_checkpoint(path)
-        pays = vacuumed.file_count or before[name].has_many_small
         found.append(
             TableCompacted(
                 table=name,
                 before=before[name],
                 after=upkeep.state(path),
                 is_joined=table in to_join and name not in left,
-                vacuumed=Extent(0, 0) if name in closed else vacuumed,
+                vacuumed=vacuumed,
                 has_new_checkpoint=has_new_checkpoint,
-                left=left.get(name) if pays else None,
+                left=left.get(name),
             )
         )
     return Compacted(
@@ -91,7 +88,7 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
 
 
 def _closed(root: str, tables: Iterable[Table], versions: Mapping[str, frozenset[int]]) -> dict[str, str]:
-    """Tables to which nothing may be committed, and why: it would take a version out of the log that somebody needs."""
+    """Tables that are not joined, and why: the commit would take a version out of the log that somebody needs."""
     oldest = {table.name: upkeep.leaves_the_log(_path(root, table), versions[table.name]) for table in tables}
     return {
         name: f"version {version} is needed, and a commit now would delete it from the log"
@@ -105,9 +102,7 @@ def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str
     return {
         table.name: f"the live job would wait while {states[table.name].files.byte_count >> 20:,} MiB are put in order"
         for table in tables
-        if not table.is_append_only
-        and states[table.name].has_many_small
-        and states[table.name].files.byte_count > HELD_BYTES
+        if not table.is_append_only and states[table.name].files.byte_count > HELD_BYTES
     }
 
 

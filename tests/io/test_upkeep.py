@@ -106,6 +106,22 @@ def test_file_of_a_write_that_was_cut_off_goes_when_it_is_old_and_one_under_way_
     assert young.exists()
 
 
+def test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The table moves on after the vacuum has looked at it, as under a live job that merges."""
+    path, cut_off = str(tmp_path), tmp_path / "old.parquet"
+    append(path, 1)
+    cut_off.write_bytes(b"half of it")
+    make_older(8, cut_off)
+    seen = DeltaTable(path)
+    write_deltalake(path, pa.table({"number": [2], "text": ["b"]}, SCHEMA), mode="overwrite")
+    monkeypatch.setattr(upkeep, "opened", lambda _: seen)
+    assert upkeep.vacuum(path, WEEK, ()).file_count == 1
+    assert not cut_off.exists()
+    assert [row["number"] for row in rows(path)] == [2]
+
+
 def test_files_of_versions_that_somebody_needs_stay_and_no_others(path: str) -> None:
     upkeep.join(path)
     before = rows(path)
@@ -126,7 +142,7 @@ def test_checkpoint_is_written_when_the_log_is_long_and_not_again(path: str) -> 
 
 
 def test_version_that_a_commit_would_take_out_of_the_log_is_named(path: str) -> None:
-    """delta-rs deletes old commits with each compaction and vacuum, though it is told not to."""
+    """delta-rs deletes old commits with each compaction, though it is told not to."""
     upkeep.write_checkpoint(path)
     append(path, 50)
     assert upkeep.leaves_the_log(path, [4, 2]) is None

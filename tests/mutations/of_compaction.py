@@ -7,7 +7,7 @@ COMPACT = "pipelines/jobs/compact.py"
 UPKEEP = "pipelines/io/upkeep.py"
 TESTS = "tests/jobs/test_compact.py"
 AGE = "tests/io/test_upkeep.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
-LEFT = f"{TESTS}::test_table_is_left_when_a_commit_would_take_a_needed_version_out_of_the_log"
+LEFT = f"{TESTS}::test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log"
 
 STAYS = "A vacuum leaves what somebody may read"
 APART = "Compaction and the live job do not hurt each other"
@@ -34,11 +34,11 @@ MUTATIONS = (
         f"{TESTS}::test_fence_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped",
     ),
     Mutation(
-        STAYS, "what is young goes", UPKEEP, "hours, dry_run=dry_run", "0, dry_run=dry_run", AGE,
+        STAYS, "what is young goes", UPKEEP, "hours, dry_run=True", "0, dry_run=True", AGE,
     ),
     Mutation(
         STAYS, "a needed version leaves the log",
-        COMPACT, "vacuumed.file_count and name not in closed and", "vacuumed.file_count and", LEFT,
+        COMPACT, " | _closed(root, crowded, must_stay.versions)", "", LEFT,
     ),
     Mutation(
         STAYS, "the files of a promotion that was cut off go",
