@@ -1,5 +1,6 @@
 """What the oracle expects of a lake, in the form in which tables are read back."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -7,6 +8,7 @@ import pyarrow as pa
 
 from pipelines.io.reader import LakeReader
 from tests.frames import in_order
+from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
@@ -78,6 +80,25 @@ def assert_tables_equal_log(
     expected = expected_rows(records, wire_format)
     for table in tables:
         assert stored_rows(lake_root, table, without=("detail",), where=where) == expected[table], table
+
+
+def assert_messages_equal_log(bootstrap_servers: str, records: list[LogRecord], wire_format: str = "csv") -> None:
+    """The last message about each package is its report, and there is one about each."""
+    messages = read_log(bootstrap_servers, ("package-reports",))
+    last = {message.key: json.loads(message.value or b"") for message in messages}
+    told = {
+        key: (each["numberOfRemainingStops"], each["eventKafkaOffset"], each["routeKafkaOffset"])
+        for key, each in last.items()
+    }
+    reports = expected_rows(records, wire_format)["gold.remaining_stops"]
+    assert told == {
+        str(row["tracking_number"]).encode(): (
+            row["number_of_remaining_stops"],
+            row["event_kafka_offset"],
+            row["route_kafka_offset"],
+        )
+        for row in reports
+    }
 
 
 def _headers(headers: tuple[tuple[str, bytes | None], ...] | None) -> list[dict[str, Any]] | None:

@@ -1,6 +1,8 @@
-"""Faults on purpose, and judges that share no code with the pipeline: is anything lost, or told otherwise?
+"""Faults on purpose, and judges whose verdict is the log's and the oracle's: is anything lost, or told otherwise?
 
-The campaign: `scene.py` is the environment, `load.py` what is sent, `auditor.py` the judge; the faults are `kills.py`,
-`brokers.py`, `disks.py`, `lake_files.py` and `writers.py`. The fuzz: `texts.py`, `damage.py` and `records.py` make
-records that nobody would send, and `judging.py` has them judged twice.
+The campaign (`campaign.py`): `scene.py` is the environment, `load.py` what is sent, `auditor.py` the judge; the faults
+are `kills.py`, `brokers.py`, `disks.py`, `lake_files.py`, `clocks.py` and `writers.py`, and `gaps.py` tells where in a
+batch a kill hit. The fuzz (`fuzz.py`): `texts.py`, `writing.py`, `damage.py` and `records.py` make records that nobody
+would send, `judging.py` has them judged twice, `shrinking.py` makes one that is judged in two ways short, and `kept.py`
+keeps it. `poison.py` measures what such records cost, `soak.py` whether a job stays as it is.
 """

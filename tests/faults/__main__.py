@@ -1,7 +1,7 @@
 """The fault campaign: `make faults`.
 
 python -m tests.faults                            one case of each fault, and those in which something was found
-python -m tests.faults --cases 500 --seed 1000    so many, each fault in its turn, the seeds from there on
+python -m tests.faults --cases 500 --seed 1000    so many more than the kept ones, the seeds from there on
 python -m tests.faults kill-job:17                one case again
 python -m tests.faults --only kill-job --only kill-broker --cases 100
 python -m tests.faults --tell var/faults/*.json   no faults: the table of campaigns that were
@@ -18,19 +18,23 @@ from statistics import median
 
 from pipelines.jobs.interrupts import signals_interrupt
 from tests.faults.campaign import KEPT, KINDS, Case, Verdict, cases, judged
-from tests.faults.gaps import GAPS
+from tests.faults.gaps import BY_SPARK, GAPS
 
 RESULTS = Path("var/faults")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Faults on the real stack; nothing may be lost.")
-    parser.add_argument("case", nargs="*", type=Case.parse, help="kind:seed, of a case that is to be repeated")
-    parser.add_argument("--cases", type=int, help="how many; without, one of each fault, and the kept ones")
+    parser.add_argument("case", nargs="*", help="kind:seed, of a case that is to be repeated")
+    parser.add_argument("--cases", type=int, help="how many beside the kept ones; without, one of each fault")
     parser.add_argument("--seed", type=int, default=0, help="the first")
     parser.add_argument("--only", action="append", default=[], choices=list(KINDS), help="this fault; may be repeated")
     parser.add_argument("--tell", nargs="+", default=[], type=Path, help="only tell what these files say")
     asked = parser.parse_args()
+    try:
+        repeated = [Case.parse(text) for text in asked.case]
+    except ValueError as error:
+        parser.error(str(error))
     if asked.tell:
         show([Verdict(**found) for file in asked.tell for found in json.loads(file.read_text())])
         return
@@ -39,7 +43,7 @@ def main() -> None:
     verdicts: list[Verdict] = []
     try:
         with signals_interrupt():
-            for case in asked.case or chosen(asked.cases, asked.seed, tuple(asked.only)):
+            for case in repeated or chosen(asked.cases, asked.seed, tuple(asked.only)):
                 verdict = judged(case)
                 say(f"{verdict.case:28} {verdict.outcome:8} {verdict.seconds:6.1f} s")
                 if verdict.outcome == "broken":
@@ -53,11 +57,10 @@ def main() -> None:
 
 
 def chosen(count: int | None, seed: int, only: tuple[str, ...]) -> Iterator[Case]:
-    """So many cases; without a number, one of each fault that is asked for, and the kept ones of these."""
+    """The kept cases of the faults that are asked for, then so many more; without a number, one of each fault."""
     kinds = only or tuple(KINDS)
-    found = cases(len(kinds) if count is None else count, seed, kinds)
-    kept = (case for case in KEPT if case.kind in kinds and count is None)
-    yield from dict.fromkeys((*found, *kept))
+    kept = (case for case in KEPT if case.kind in kinds)
+    yield from dict.fromkeys((*kept, *cases(len(kinds) if count is None else count, seed, kinds)))
 
 
 def show(verdicts: list[Verdict]) -> None:
@@ -75,9 +78,10 @@ def show(verdicts: list[Verdict]) -> None:
         shown = f"{median(seconds):.1f} | {max(seconds):.1f}" if seconds else "|"
         say(f"| {kind} | {len(found)} | {held} | {faults} | {len(seconds)} | {shown} |")
     if kills := Counter(gap for verdict in verdicts for gap in verdict.gaps):
-        say("\n| the live job was killed | times |\n|---|---:|")
+        say("\n| the live job was killed | times | of these, in a batch that Spark writes |\n|---|---:|---:|")
         for gap in GAPS:
-            say(f"| {gap} | {kills[gap]} |")
+            by_spark = kills[gap + BY_SPARK]
+            say(f"| {gap} | {kills[gap] + by_spark} | {by_spark} |")
 
 
 def say(text: str) -> None:

@@ -66,7 +66,7 @@ class Case:
 
 KEPT = (
     *(Case("damaged-files", seed) for seed in (2, 4, 7)),
-    *(Case("lake-read-only", 0), Case("outlived-task", 2), Case("kill-promotion", 1)),
+    *(Case("lake-read-only", 0), Case("outlived-task", 2), Case("kill-promotion", 1), Case("together", 0)),
 )
 """Cases in which something was found that is mended since (docs/reliability.md, 'What it has found')."""
 
@@ -81,7 +81,7 @@ class Verdict:
         seconds: How long it took.
         fault_count: Faults that happened.
         recovered_after: Seconds from each outage to the next batch, where one followed.
-        gaps: Of each kill of the live job, where in a batch it hit.
+        gaps: Of each kill of the live job, where in a batch it hit, and whether Spark wrote that.
         snapshot_count: Of how many batches the readers saw a whole picture meanwhile.
         said: What was broken.
     """
@@ -108,8 +108,7 @@ def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[
 
 def run(case: Case, folder: Path) -> Scene:
     """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `NotPermitted`."""
-    scene = Scene(folder, case.seed)
-    with repeatable(case), scene.open():
+    with repeatable(case), Scene(folder, case.seed).open() as scene:
         KINDS[case.kind](scene)
     return scene
 

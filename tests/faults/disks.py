@@ -12,6 +12,7 @@ from pathlib import Path
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
 from pipelines.jobs import stack, topics
+from tests.faults.brokers import BROKER_ERRORS
 from tests.faults.gaps import CHECKPOINT
 from tests.faults.kills import WRITTEN_BY_BATCHES
 from tests.faults.obeying import CAN_OBEY
@@ -22,6 +23,7 @@ BROKER_BYTES = 64 * 2**20
 FULL_SECONDS = 60.0
 LEFT_KIB = 400
 """Most that is left when the disk is filled: a batch of the campaign is larger."""
+FULL = "The disk is full"
 BLOCK_BYTES = 4096
 """Of which such a file system is made; a small file takes one."""
 
@@ -75,11 +77,10 @@ def fill(folder: Path, left: int) -> Path:
 def full_for_the_job(scene: Scene) -> None:
     """No room for data, log or checkpoint, wherever it runs out: the job ends by name; with room again it goes on."""
     with mounted(scene.lake, LAKE_BYTES), scene.auditor.watching(may_be_away=True):
-        with scene.load():
-            process, log = scene.start("pipelines.cli", "stream")
+        with scene.load(), scene.pts("stream") as (process, log):
             scene.await_batch(log, process)
             ballast = fill(scene.lake, 1024 * scene.chance.randint(0, LEFT_KIB))
-            _ends_by_name(process, log)
+            scene.ends_by_name(process, log, LakeUnavailable, says=FULL)
             scene.auditor.note_fault()
             ballast.unlink()
         scene.judge()
@@ -89,6 +90,7 @@ def full_for_data(scene: Scene) -> None:
     """The same of the data files of a table alone: its log and all else have room."""
     _make_tables(scene)
     table = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES)
+    scene.writes_by_spark = scene.chance.choice((False, True))
     with moved_to_own_disk(table), moved_elsewhere(table / "_delta_log", scene.folder / "log"):
         _full(scene, table)
 
@@ -97,6 +99,7 @@ def full_for_a_log(scene: Scene) -> None:
     """The same of a table's log alone: its data files are there, and no commit can name them."""
     _make_tables(scene)
     log = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES) / "_delta_log"
+    scene.writes_by_spark = scene.chance.choice((False, True))
     with moved_to_own_disk(log):
         _full(scene, log)
 
@@ -116,7 +119,7 @@ def full_for_a_compaction(scene: Scene) -> None:
     log = scene.lake / "gold" / "remaining_stops" / "_delta_log"
     with moved_to_own_disk(log), scene.auditor.watching():
         ballast = fill(log, BLOCK_BYTES * scene.chance.randint(0, 2))
-        scene.refused("compact", code=LakeUnavailable.exit_code, says="The disk is full")
+        scene.refused("compact", code=LakeUnavailable.exit_code, says=FULL)
         scene.auditor.note_fault()
         assert not list(log.glob("*.checkpoint.parquet"))
         ballast.unlink()
@@ -139,17 +142,10 @@ def _full(scene: Scene, folder: Path) -> None:
             scene.await_heartbeat(process, log)
             ballast = fill(folder, BLOCK_BYTES * scene.chance.randint(0, 2))
             with scene.load():
-                _ends_by_name(process, log)
+                scene.ends_by_name(process, log, LakeUnavailable, says=FULL)
             scene.auditor.note_fault()
             ballast.unlink()
         scene.judge()
-
-
-def _ends_by_name(process: subprocess.Popen[bytes], log: Path) -> None:
-    """The lake cannot be written: so says a job that runs, and ends."""
-    code = process.wait(timeout=180)
-    assert code == LakeUnavailable.exit_code, f"code {code}\n{log.read_text()[-3000:]}"
-    assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
 
 
 def full_for_the_broker(scene: Scene) -> None:
@@ -161,8 +157,7 @@ def full_for_the_broker(scene: Scene) -> None:
         scene.start_broker()
         topics.run(commands.Topics(), scene.settings)
         with scene.auditor.watching():
-            with scene.load():
-                process, log = scene.start("pipelines.cli", "stream")
+            with scene.load(), scene.pts("stream") as (process, log):
                 scene.await_batch(log, process)
                 ballast = fill(folder, 1024 * scene.chance.randint(0, LEFT_KIB))
                 deadline = time.monotonic() + FULL_SECONDS
@@ -173,7 +168,7 @@ def full_for_the_broker(scene: Scene) -> None:
                 scene.auditor.note_fault()
                 scene.start_broker()
                 time.sleep(scene.chance.uniform(1, 5))
-                scene.ends_well(process, log)
+                scene.ends_well(process, log, *BROKER_ERRORS)
             scene.judge()
         stack.stop(scene.settings, lambda _: None)
 
@@ -197,7 +192,7 @@ def _refused_while(fault: AbstractContextManager[None], scene: Scene) -> None:
             scene.await_batch(log, process)
             time.sleep(scene.chance.uniform(0, 2))
             with fault:
-                _ends_by_name(process, log)
+                scene.ends_by_name(process, log, LakeUnavailable, says="The lake")
                 scene.refused("stream", "--drain", code=LakeUnavailable.exit_code, says="The lake")
             scene.auditor.note_fault()
         scene.judge()

@@ -19,6 +19,9 @@ LEDGER = "ledger written, not Spark's commit"
 NOT_BEGUN = "before the first batch"
 GAPS = (NOT_BEGUN, BETWEEN_BATCHES, PLANNED, FILES, TABLES, LEDGER)
 
+BY_SPARK = ", of a batch that Spark writes"
+"""What is added to a gap where it is one."""
+
 CHECKPOINT = "_checkpoints/live"
 IN_EACH_BATCH = {flow.name for flow in FLOWS if flow.turn is None}
 """Flows whose transactions have the number of the checkpoint's batch; the others have the number of the lake's."""

@@ -146,7 +146,7 @@ def lost_checkpoint(scene: Scene) -> None:
             for _ in range(scene.chance.randint(1, 2)):
                 assert scene.killed("stream", moments=BATCH_MOMENTS)
                 shutil.rmtree(scene.lake / CHECKPOINT, ignore_errors=True)
-                scene.refused("stream", "--drain", code=7, says="pts stream --new-checkpoint")
+                scene.refused("stream", "--drain", code=REFUSED, says="pts stream --new-checkpoint")
                 scene.done("stream", "--drain", "--new-checkpoint")
         scene.judge()
 

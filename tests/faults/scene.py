@@ -13,12 +13,12 @@ from itertools import count
 from pathlib import Path
 
 from pipelines import commands
-from pipelines.errors import JavaEnded
+from pipelines.errors import JavaEnded, PtsError
 from pipelines.io.heartbeat import last_beat
 from pipelines.jobs import stack, topics
 from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor
-from tests.faults.gaps import Gaps
+from tests.faults.gaps import BY_SPARK, Gaps
 from tests.integration.conftest import embedded
 from tests.integration.test_process import settings_of, wait_until
 
@@ -41,8 +41,9 @@ VICTIMS = {
 }
 """Who dies of a kill, as `tests.saboteur` is told, and the exit codes of the command."""
 
-NAMED_ERRORS = (4, 5, 6, 7, 8, 9)
-"""Exit codes by which the job says what is wrong outside of it (docs/runbook.md, 'By exit code')."""
+DELAY_MS = 40
+"""Most, from a moment to a kill: delta-rs writes a few rows in such a time."""
+DELAY_BY_SPARK_MS = 1_500
 
 
 class NotPermitted(Exception):
@@ -64,6 +65,7 @@ class Scene:
         zone: Time zone of the host, as the processes know it.
         clock_off: Seconds by which the host's clock is ahead of the right one.
         obeys_permissions: Whether permissions of files bind the processes, also those of root.
+        writes_by_spark: Whether batches are written as large ones are, by Spark.
         auditor: The judge.
     """
 
@@ -74,6 +76,7 @@ class Scene:
         self.zone = "UTC"
         self.clock_off = 0
         self.obeys_permissions = False
+        self.writes_by_spark = False
         self.folder = folder
         self.lake = folder / "lake"
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
@@ -136,7 +139,10 @@ class Scene:
     def _program(self) -> tuple[str, ...]:
         if self.obeys_permissions:
             return ("tests.faults.obeying", "pipelines.cli")
-        return ("tests.faults.off_clock", str(self.clock_off)) if self.clock_off else ("pipelines.cli",)
+        return ("tests.faults.off_clock", str(self.clock_off)) if self.clock_off else self._by_spark("pipelines.cli")
+
+    def _by_spark(self, module: str) -> tuple[str, ...]:
+        return ("tests.faults.by_spark", module) if self.writes_by_spark else (module,)
 
     def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A Python module as a process, and its log."""
@@ -189,26 +195,39 @@ class Scene:
         assert process.returncode == code, f"pts {' '.join(arguments)}: code {process.returncode}\n{said[-3000:]}"
         return said
 
-    def refused(self, *arguments: str, code: int, says: str) -> None:
-        """A command ends with this code and one sentence."""
-        said = self.done(*arguments, code=code)
-        assert says in said, said[-3000:]
-        assert "Traceback" not in said, said[-3000:]
+    def refused(self, *arguments: str, code: int, says: str) -> str:
+        """A command ends with this code and one sentence, which is returned."""
+        told = sentence(self.done(*arguments, code=code))
+        assert says in told, told
+        return told
 
-    def killed(self, *arguments: str, moments: int, delay_ms: int = 40) -> bool:
+    def ends_by_name(
+        self, process: subprocess.Popen[bytes], log: Path, *errors: type[PtsError], says: str = ""
+    ) -> None:
+        """A job that runs ends by itself with one of these errors, and one sentence."""
+        code = process.wait(timeout=180)
+        said = log.read_text()
+        assert code in {error.exit_code for error in errors}, f"code {code}\n{said[-3000:]}"
+        assert says in sentence(said), said[-3000:]
+
+    def killed(self, *arguments: str, moments: int) -> bool:
         """Runs a command that is killed some ms after one of so many moments, or its Java is, or both. Returns whether
         it was, or had ended.
         """
-        moment = f"{self.chance.randint(1, moments)}+{self.chance.randint(0, delay_ms)}"
+        delay_ms = self.chance.randint(0, DELAY_BY_SPARK_MS if self.writes_by_spark else DELAY_MS)
+        moment = f"{self.chance.randint(1, moments)}+{delay_ms}"
         victim = self.chance.choice(list(VICTIMS))
-        process, log = self.start("tests.saboteur", f"{moment}{victim}", *arguments)
+        process, log = self.start(*self._by_spark("tests.saboteur"), f"{moment}{victim}", *arguments)
         process.wait(timeout=300)
         if process.returncode == 0:
             return False
         assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]
         assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
-        self.auditor.note_fault(self._gaps.of_kill() if arguments[0] == "stream" else None)
+        self.auditor.note_fault(self._gap() if arguments[0] == "stream" else None)
         return True
+
+    def _gap(self) -> str:
+        return self._gaps.of_kill() + BY_SPARK * self.writes_by_spark
 
     def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
         """Waits for a batch of a job that has just begun."""
@@ -242,18 +261,22 @@ class Scene:
             assert time.monotonic() < deadline, "none of the processes ended"
             time.sleep(0.05)
 
-    def stop(self, process: subprocess.Popen[bytes]) -> int:
-        """Asks a job to stop, and waits; returns its code."""
+    def stop(self, process: subprocess.Popen[bytes], log: Path) -> None:
+        """Asks a job to stop, and waits: it has nothing to complain of."""
         process.terminate()
-        return process.wait(timeout=STOP_SECONDS)
+        assert process.wait(timeout=STOP_SECONDS) == 0, log.read_text()[-3000:]
+        assert not complaints(log.read_text()), log.read_text()[-3000:]
 
-    def ends_well(self, process: subprocess.Popen[bytes], log: Path) -> None:
-        """A job still runs, and ends when it is asked to; or it has ended by itself, and has said why."""
-        was_asked = process.poll() is None
-        code = self.stop(process) if was_asked else process.returncode
-        said = log.read_text()
-        has_said_why = code in NAMED_ERRORS and "Traceback" not in said
-        assert has_said_why or (was_asked and code == 0), f"code {code}\n{said[-3000:]}"
+    def ends_well(self, process: subprocess.Popen[bytes], log: Path, *errors: type[PtsError]) -> None:
+        """A job still runs, and ends when it is asked to; or it ends by itself with one of these errors, and one
+        sentence.
+        """
+        if process.poll() is None:
+            process.terminate()
+            if process.wait(timeout=STOP_SECONDS) == 0:
+                assert not complaints(log.read_text()), log.read_text()[-3000:]
+                return
+        self.ends_by_name(process, log, *errors)
 
     def kill(
         self, process: subprocess.Popen[bytes], log: Path, *, with_java: bool = False, in_batch: bool = True
@@ -267,7 +290,7 @@ class Scene:
                 os.kill(each.identity[0], signal.SIGKILL)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        self.auditor.note_fault(self._gaps.of_kill() if in_batch else None)
+        self.auditor.note_fault(self._gap() if in_batch else None)
 
     def judge(self) -> None:
         """Takes in all that was sent, and has everything compared with the log."""
@@ -275,3 +298,15 @@ class Scene:
         self.done("stream", "--drain")
         self.auditor.judge()
         self.done("verify")
+
+
+def sentence(said: str) -> str:
+    """The one by which a command told its error. Raises `AssertionError` when it said anything else."""
+    found = complaints(said)
+    assert len(found) == 1, said[-3000:]
+    return found[0]
+
+
+def complaints(said: str) -> list[str]:
+    """Lines that are neither a result nor a warning."""
+    return [line for line in said.splitlines() if not line.startswith(("{", "pts: warning: "))]

@@ -47,6 +47,9 @@ REST_SECONDS = 20.0
 ONE_IN = 100
 OF_PACKAGES = ("silver.ship_events", "silver.ship_routes", "gold.remaining_stops", "gold.failed_delivery_alerts")
 
+MOST_BEHIND = 0.05
+"""Of the time: a feed that takes longer sends fewer records in a second than it was told."""
+
 MOST_GROWTH = 1.25
 """Of the median of the last third over that of the second: more is growth, less is what a shared machine does."""
 
@@ -150,7 +153,7 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
         with scene.pts("stream") as (job, log):
             scene.await_batch(log, job)
             feed = steady_feed.command(scene.servers, packages, rate, minutes * 60).start(
-                folder / "feed.log", stdout=subprocess.DEVNULL
+                folder / "feed.log", stdout=subprocess.PIPE
             )
             has_ended = Event()
             try:
@@ -165,10 +168,13 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
                     finally:
                         has_ended.set()
                     maintenance.result()
-                assert feed.poll() == 0, f"the feed ended by code {feed.poll()}"
+                said, _ = feed.communicate()
+                assert feed.returncode == 0, f"the feed ended by code {feed.returncode}"
+                behind = json.loads(said)["behind_seconds"] / (60 * minutes)
+                assert behind < MOST_BEHIND, f"the feed took {behind:.0%} longer than it should"
             finally:
                 end(feed)
-            assert scene.stop(job) == 0, log.read_text()[-3000:]
+            scene.stop(job, log)
         scene.done("stream", "--drain", seconds=1_800)
         scene.done("verify", seconds=1_800)
         check_whole(str(scene.lake), snapshot(str(scene.lake)))

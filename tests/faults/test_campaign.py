@@ -35,8 +35,8 @@ SHORT = ("kill-broker:1", "partition-added:1", "disk-full:1")
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A lake whose job was killed, its Java, then itself after many batches, and its log: the promises held."""
-    case = Case("kill-job", 72)
+    """A lake whose job was killed after many batches, then its Java in one that Spark writes: the promises held."""
+    case = Case("kill-job", 2882)
     with repeatable(case), Scene(tmp_path_factory.mktemp("kill"), case.seed).open() as scene:
         kills.job(scene)
         assert scene.auditor.recovered_after

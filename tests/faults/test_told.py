@@ -8,7 +8,7 @@ import pytest
 
 from tests.faults.__main__ import chosen, main
 from tests.faults.campaign import KEPT, KINDS, Case, Verdict
-from tests.faults.gaps import LEDGER, TABLES
+from tests.faults.gaps import BY_SPARK, LEDGER, TABLES
 
 
 def test_campaigns_that_were_are_told_in_one_table(
@@ -16,7 +16,7 @@ def test_campaigns_that_were_are_told_in_one_table(
 ) -> None:
     campaigns = (
         [
-            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER, TABLES]),
+            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER + BY_SPARK, TABLES]),
             Verdict("retention:1", "held", 30),
         ],
         [Verdict("kill-job:2", "broken", 50, 1, [20.0], said="lost")],
@@ -29,10 +29,20 @@ def test_campaigns_that_were_are_told_in_one_table(
     said = capsys.readouterr().out
     assert "| kill-job | 2 | 1 | 4 | 3 | 14.0 | 20.0 |" in said
     assert "| retention | 1 | 1 | 0 | 0 | | |" in said
-    assert "| ledger written, not Spark's commit | 2 |" in said
+    assert "| ledger written, not Spark's commit | 2 | 1 |" in said
 
 
-def test_each_fault_is_tried_once_and_each_kept_case_unless_a_number_is_asked_for() -> None:
-    assert list(chosen(None, 5, ())) == [*(Case(kind, 5) for kind in KINDS), *KEPT]
+def test_kept_cases_come_first_and_then_each_fault_or_as_many_cases_as_are_asked_for() -> None:
+    assert list(chosen(None, 5, ())) == [*KEPT, *(Case(kind, 5) for kind in KINDS)]
     assert list(chosen(None, 0, ("lake-read-only",))) == [Case("lake-read-only", 0)]
+    assert list(chosen(1, 7, ("lake-read-only",))) == [Case("lake-read-only", 0), Case("lake-read-only", 7)]
     assert list(chosen(2, 7, ("kill-job",))) == [Case("kill-job", 7), Case("kill-job", 8)]
+
+
+def test_fault_that_there_is_not_is_refused_with_those_that_there_are(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["faults", "fire:1"])
+    with pytest.raises(SystemExit):
+        main()
+    assert "there is no fault 'fire'; there are kill-job, " in capsys.readouterr().err
