@@ -91,8 +91,8 @@ def vacuum(path: str, retention: timedelta, versions: Collection[int]) -> Extent
     """Removes files that no version of these and none of the retention time needs, also those of writes cut off;
     returns what it removed.
 
-    Younger files stay, whoever made them: a write that is under way has not named its files yet. There is no commit, as
-    there is none of Spark's by default: that of delta-rs fails beside a merge that takes a file out of the table.
+    Younger files stay, whoever made them: a write that is under way has not named its files yet. No commit tells of it:
+    that of delta-rs fails beside a merge that takes a file out of the table.
     """
     files = _unneeded(path, retention, versions)
     found = _extent(files)

@@ -13,6 +13,7 @@ from pipelines.contracts.examples import ACCEPTED
 from pipelines.contracts.topics import SHIP_ROUTES, Topic
 from pipelines.session import UNFUSED_ROWS, planned_for
 from pipelines.transforms.judge import judged
+from tests.comparison import archived
 from tests.faults.records import Lane
 from tests.oracle.judge import judge
 from tests.oracle.records import LogRecord
@@ -68,7 +69,8 @@ def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane
     typed = (F.unix_micros(name).alias(name) if name == "occurred_at" else F.col(name) for name in names)
     with planned_for(spark, 0 if lane.are_few else UNFUSED_ROWS + 1):
         # Without the exchange, rows that come from memory would be judged while the query is planned, by other code.
-        frame = spark.createDataFrame(_table(records)).repartition(spark.sparkContext.defaultParallelism)
+        rows = pa.Table.from_pylist([archived(record) for record in records], RECORDS)
+        frame = spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)
         answers = judged(frame, lane.topic, lane.wire_format).select("kafka_offset", "reason", *typed).toArrow()
     told = answers.sort_by("kafka_offset").to_pydict()
     rows = zip(*(told[name] for name in names), strict=True)
@@ -90,21 +92,3 @@ def oracle_verdict(record: LogRecord, lane: Lane) -> Verdict:
 def _columns(topic: Topic) -> list[str]:
     names = [wire_field.column for wire_field in topic.fields]
     return [*names, "is_withdrawn"] if topic == SHIP_ROUTES else names
-
-
-def _table(records: Sequence[LogRecord]) -> pa.Table:
-    """The records in the shape in which the job reads them from Kafka."""
-    columns = {
-        "key": [record.key for record in records],
-        "value": [record.value for record in records],
-        "headers": [_headers(record) for record in records],
-        "kafka_topic": [record.topic for record in records],
-        "kafka_partition": [record.partition for record in records],
-        "kafka_offset": [record.offset for record in records],
-        "kafka_timestamp": [record.timestamp for record in records],
-    }
-    return pa.table({name: pa.array(columns[name], RECORDS.field(name).type) for name in RECORDS.names})
-
-
-def _headers(record: LogRecord) -> list[dict[str, Any]] | None:
-    return None if record.headers is None else [{"key": key, "value": value} for key, value in record.headers]

@@ -109,11 +109,15 @@ DAMAGES = {
 }
 
 
+CASE_COUNT = -(-len(DAMAGES) // OF_A_CASE)
+"""Of which each comes to other damages."""
+
+
 def newest(root: Path, pattern: str) -> Path:
     """The file that was written last, by its number where it has one."""
     found = [file for file in root.glob(pattern) if not file.name.startswith(".")]
     return max(
-        found, key=lambda file: (len(file.name) if file.name.isdigit() else 0, file.stat().st_mtime_ns, file.name)
+        found, key=lambda file: (int(file.name) if file.name.isdigit() else 0, file.stat().st_mtime_ns, file.name)
     )
 
 
@@ -132,10 +136,9 @@ def damaged(scene: Scene) -> None:
 
 def drawn(seed: int) -> list[str]:
     """The damages of a case. Nine cases, from a multiple of nine on, come to all; the next nine in another order."""
-    case_count = -(-len(DAMAGES) // OF_A_CASE)
     names = sorted(DAMAGES)
-    Random(seed // case_count).shuffle(names)
-    return names[seed % case_count :: case_count]
+    Random(seed // CASE_COUNT).shuffle(names)
+    return names[seed % CASE_COUNT :: CASE_COUNT]
 
 
 def lost_checkpoint(scene: Scene) -> None:

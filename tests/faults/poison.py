@@ -99,7 +99,7 @@ def large(number: int) -> Record:
 
 
 def huge(number: int) -> Record:
-    """The same with ten of them."""
+    """The same with a text of ten megabytes."""
     return _with_text(number, 10_000_000)
 
 
@@ -130,7 +130,7 @@ SPOILS: tuple[Spoil, ...] = (
     *(_replaced(b"2026-", b"9999-"), _replaced(b"2026-", b"-0001-"), _replaced(b"T", b"t")),
     *(_with_stop(b"9" * 40), _with_stop(b"%d" % 2**63), _with_stop(b"1e999"), _with_stop(b"NaN"), _with_stop(b"-1")),
 )
-"""One for each reason, and more for what is no time and no number."""
+"""One for each reason but `missing_field`, which each format has its own of, and more for what is no time or number."""
 
 SPOILS_OF_CSV = (
     _replaced(b"SCAN", b""),

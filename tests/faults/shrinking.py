@@ -9,7 +9,7 @@ from tests.oracle.records import LogRecord
 Judge = Callable[[Sequence[LogRecord]], Sequence[Judged]]
 
 CUTS = 256
-"""Candidates of a round, at most: they are judged in one job."""
+"""Candidates of a round by their values, at most: they are judged in one job."""
 ROUNDS = 60
 
 
@@ -38,6 +38,6 @@ def _smaller(record: LogRecord, cut: int) -> Iterator[LogRecord]:
     if record.headers:
         yield replace(record, headers=None)
     value = record.value or b""
-    step = max(1, cut // 2, len(value) // CUTS)
+    step = max(1, cut // 2, -(-len(value) // CUTS))
     for start in range(0, len(value), step):
         yield replace(record, value=value[:start] + value[start + cut :])

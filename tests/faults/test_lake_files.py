@@ -1,9 +1,7 @@
 """Which damages a case has."""
 
 from tests.faults.campaign import KEPT
-from tests.faults.lake_files import DAMAGES, OF_A_CASE, drawn
-
-CASE_COUNT = -(-len(DAMAGES) // OF_A_CASE)
+from tests.faults.lake_files import CASE_COUNT, DAMAGES, OF_A_CASE, drawn
 
 
 def test_cases_of_a_round_have_each_damage_once() -> None:
