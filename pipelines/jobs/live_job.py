@@ -6,7 +6,8 @@ pace. It holds no state and carries no rows: a batch reads its range of the log 
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 
 from py4j.protocol import Py4JError
@@ -15,10 +16,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.errors import NotFound
+from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
 from pipelines.io.checkpoint import Checkpoint
+from pipelines.io.failures import known_failure
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
-from pipelines.io.kafka_log import KafkaLog
+from pipelines.io.kafka_log import KafkaLog, Offsets
 from pipelines.io.ledger import Ledger
 from pipelines.io.live_lock import LiveLock
 from pipelines.jobs.batch import Batch
@@ -92,6 +94,11 @@ class LiveJob(LakeJob):
     def _log(self, spark: SparkSession) -> KafkaLog:
         return KafkaLog(spark, self._settings.bootstrap_servers)
 
+    def _log_bounds(self) -> tuple[Offsets, Offsets]:
+        """The first offset that each partition still holds, and that of its next record."""
+        servers = self._settings.bootstrap_servers
+        return begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
+
     def _planner(self) -> str | None:
         return self._checkpoint.query_id()
 
@@ -106,14 +113,14 @@ class LiveJob(LakeJob):
     def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
         """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
         self._stop = stop
-        servers = self._settings.bootstrap_servers
-        begin, end = begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
+        begin, end = self._log_bounds()
         if command.new_checkpoint:
             begin_anew(self.lake, self._checkpoint, begin, end)
         self.prepare(rebuilds)
         start = starting_offsets(self.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
+        servers = self._settings.bootstrap_servers
         check_same_log(self.lake, self._standing.reached, begin, servers)
         self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
@@ -129,8 +136,19 @@ class LiveJob(LakeJob):
             if command.drain
             else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
         )
-        with progress:
+        with progress, self._naming_lost_records():
             self._follow(query.trigger(**trigger).start(), progress)
+
+    @contextmanager
+    def _naming_lost_records(self) -> Iterator[None]:
+        """Where Spark finds that records are gone, it may not say which: the offsets are named, as at a start."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(known_failure(error), LogTruncated):
+                with suppress(BrokerUnavailable):
+                    starting_offsets(self.last, self._checkpoint, *self._log_bounds())
+            raise
 
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
         """Waits for the query to end, or ends it at a batch boundary: when asked to, or when something fails beside the

@@ -63,7 +63,7 @@ PROMISED = """
 
 BATCHES_WITH_NEWS = """
     SELECT started_at, committed_at FROM ops.batches
-    WHERE len(list_filter(offsets, part -> part.start_offset < part.end_offset)) > 0
+    WHERE len(list_filter(offsets, lambda part: part.start_offset < part.end_offset)) > 0
 """
 REACHED = """
     SELECT table_name, offsets

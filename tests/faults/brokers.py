@@ -130,8 +130,8 @@ def grown(scene: Scene) -> None:
 
 
 def eaten(scene: Scene) -> None:
-    """Retention took records that were not read: a job that was frozen meanwhile ends, and the next start names the
-    offsets.
+    """Retention took records that were not read: a job that was frozen meanwhile names the offsets, and so does the
+    next start.
     """
     scene.sent(2)
     scene.done("stream", "--drain")
@@ -139,6 +139,7 @@ def eaten(scene: Scene) -> None:
     with scene.pts("stream") as (job, said):
         scene.await_heartbeat(job, said)
         job.send_signal(signal.SIGSTOP)
+        begins = end_offsets(scene.servers, [EVENTS])[EVENTS]
         scene.sent(2)
         ends = end_offsets(scene.servers, [EVENTS])[EVENTS]
         admin = AdminClient({"bootstrap.servers": scene.servers})
@@ -146,9 +147,10 @@ def eaten(scene: Scene) -> None:
             future.result()
         scene.auditor.note_fault()
         job.send_signal(signal.SIGCONT)
-        scene.ends_by_name(job, said, LogTruncated, says=EVENTS)
-    told = scene.refused("stream", "--drain", code=LogTruncated.exit_code, says="the log lost")
-    assert any(f"{EVENTS}/{number} begins at offset {end}," in told for number, end in ends.items()), told
+        lost = min(number for number, end in ends.items() if end > begins[number])
+        told = f"{EVENTS}/{lost} begins at offset {ends[lost]}, but {begins[lost]} is the next to be read"
+        scene.ends_by_name(job, said, LogTruncated, says=told)
+    scene.refused("stream", "--drain", code=LogTruncated.exit_code, says=told)
     scene.auditor.judge_as_of(log)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -44,6 +45,10 @@ VICTIMS = {
 DELAY_MS = 40
 """Most, from a moment to a kill: delta-rs writes a few rows in such a time."""
 DELAY_BY_SPARK_MS = 1_500
+OF_DELTA_RS = re.compile(
+    r"thread 'tokio-rt-worker' \(\d+\) panicked at [^\n]+\nAlready shut down\n(stack b[^\n]+\n)?note: [^\n]+\n"
+)
+"""What it says itself when the disk is full under a file that it writes, some times; its error comes after that."""
 
 
 class NotPermitted(Exception):
@@ -309,4 +314,5 @@ def sentence(said: str) -> str:
 
 def complaints(said: str) -> list[str]:
     """Lines that are neither a result nor a warning."""
-    return [line for line in said.splitlines() if not line.startswith(("{", "pts: warning: "))]
+    lines = OF_DELTA_RS.sub("", said).splitlines()
+    return [line for line in lines if line and not line.startswith(("{", "pts: warning: "))]

@@ -30,7 +30,7 @@ from tests.window_bug import WINDOW_TABLES
 
 pytestmark = pytest.mark.integration
 
-SHORT = ("kill-broker:1", "partition-added:1", "disk-full:1")
+SHORT = ("kill-broker:1", "partition-added:1", "retention:1", "disk-full:1")
 
 
 @pytest.fixture(scope="module")
