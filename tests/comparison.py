@@ -1,7 +1,7 @@
 """What the oracle expects of a lake, in the form in which tables are read back."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -60,27 +60,44 @@ def in_micros(rows: pa.Table) -> pa.Table:
     return rows
 
 
-def stored_rows(lake_root: str, table: str, without: tuple[str, ...] = (), where: str = "true") -> Rows:
-    """A table's rows, read by delta-rs and DuckDB: not by the engine that wrote them."""
-    found = in_micros(LakeReader(lake_root).query(f"SELECT * FROM {table} WHERE {where}"))
+def stored_rows(
+    lake_root: str,
+    table: str,
+    without: tuple[str, ...] = (),
+    where: str = "true",
+    versions: Mapping[str, int] | None = None,
+) -> Rows:
+    """A table's rows, read by delta-rs and DuckDB: not by the engine that wrote them. At the newest version, if none is
+    given.
+    """
+    found = in_micros(LakeReader(lake_root, versions).query(f"SELECT * FROM {table} WHERE {where}"))
     return in_order(found.drop_columns([name for name in without if name in found.column_names]).to_pylist())
 
 
-def assert_lake_equals_log(lake_root: str, records: list[LogRecord], wire_format: str = "csv") -> None:
+def assert_lake_equals_log(
+    lake_root: str, records: list[LogRecord], wire_format: str = "csv", versions: Mapping[str, int] | None = None
+) -> None:
     """Bronze is the log, record for record; silver, quarantine and gold are the oracle's, row for row."""
     for topic in ("ship-events", "ship-routes"):
-        bronze = stored_rows(lake_root, f"bronze.{topic.replace('-', '_')}", without=("ingested_at",))
+        bronze = stored_rows(
+            lake_root, f"bronze.{topic.replace('-', '_')}", without=("ingested_at",), versions=versions
+        )
         assert bronze == expected_bronze(records, topic)
-    assert_tables_equal_log(lake_root, records, COMPARED, wire_format)
+    assert_tables_equal_log(lake_root, records, COMPARED, wire_format, versions=versions)
 
 
 def assert_tables_equal_log(
-    lake_root: str, records: list[LogRecord], tables: Iterable[str], wire_format: str = "csv", where: str = "true"
+    lake_root: str,
+    records: list[LogRecord],
+    tables: Iterable[str],
+    wire_format: str = "csv",
+    where: str = "true",
+    versions: Mapping[str, int] | None = None,
 ) -> None:
     """These of silver, quarantine and gold are the oracle's, row for row; or those of which a condition is true."""
     expected = expected_rows(records, wire_format)
     for table in tables:
-        assert stored_rows(lake_root, table, without=("detail",), where=where) == expected[table], table
+        assert stored_rows(lake_root, table, ("detail",), where, versions) == expected[table], table
 
 
 def assert_messages_equal_log(bootstrap_servers: str, records: list[LogRecord], wire_format: str = "csv") -> None:

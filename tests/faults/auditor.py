@@ -66,11 +66,11 @@ BATCHES_WITH_NEWS = """
     WHERE len(list_filter(offsets, lambda part: part.start_offset < part.end_offset)) > 0
 """
 REACHED = """
-    SELECT table_name, offsets
+    SELECT table_name, version, offsets
     FROM (SELECT unnest(max_by(tables, batch_id), recursive := true) FROM ops.batches)
     JOIN ops.batches ON position = batch_id
 """
-"""Where on the log each table stands."""
+"""Where on the log each table stands, and which version of it the ledger has there."""
 
 OF_WINDOWS = frozenset({"in_windows", "in_hours", "wrong_alerts"})
 """What `tests.window_bug` makes wrong of it."""
@@ -205,29 +205,33 @@ class Auditor:
         self._outages += [datetime.now(UTC)] if is_outage else []
         self.gaps += [gap] if gap else []
 
-    def judge_as_of(self, log: list[LogRecord]) -> None:
-        """Raises `AssertionError` when the tables are not what they must be of a log."""
-        assert_lake_equals_log(self._root, log)
-        check_whole(self._root, snapshot(self._root))
-
-    def judge_what_was_read(self) -> None:
-        """The same for a job that ended before it came to the end of the log: each table is of what it has followed."""
-        log = read_log(self._servers)
-        for row in LakeReader(self._root).query(REACHED).to_pylist():
-            if row["table_name"] in COMPARED:
-                ends = {(part["kafka_topic"], part["kafka_partition"]): part["end_offset"] for part in row["offsets"]}
-                read = [each for each in log if each.offset < ends.get((each.topic, each.partition), 0)]
-                assert_tables_equal_log(self._root, read, (row["table_name"],))
-
     def judge(self) -> None:
         """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""
         log = read_log(self._servers)
         assert acknowledged(self._journal), "the load had nothing acknowledged"
         lost = not_once(self._journal, log)
         assert not lost, f"{len(lost)} acknowledged records are not on the log, for example {lost[0]}"
-        self.judge_as_of(log)
+        assert_lake_equals_log(self._root, log)
+        check_whole(self._root, snapshot(self._root))
         assert_messages_equal_log(self._servers, log)
         self.recovered_after = list(self._recoveries())
+
+    def judge_refused(self, log: list[LogRecord]) -> None:
+        """The same for a job that was refused to go on, with the log as it was before. In tables a batch may have begun
+        that it cannot end: who reads a snapshot does not see it.
+        """
+        seen = snapshot(self._root)
+        assert_lake_equals_log(self._root, log, versions=seen.versions)
+        check_whole(self._root, seen)
+
+    def judge_what_was_read(self) -> None:
+        """The same for a job that ended before it came to the end of the log: each table is of what it has followed."""
+        log = read_log(self._servers)
+        for row in LakeReader(self._root).query(REACHED).to_pylist():
+            if (name := row["table_name"]) in COMPARED:
+                ends = {(part["kafka_topic"], part["kafka_partition"]): part["end_offset"] for part in row["offsets"]}
+                read = [each for each in log if each.offset < ends.get((each.topic, each.partition), 0)]
+                assert_tables_equal_log(self._root, read, (name,), versions={name: row["version"]})
 
     def _recoveries(self) -> Iterator[float]:
         """To batches that were read since: not to one that was under way, nor to a row that reads nothing."""

@@ -110,7 +110,7 @@ def recreated(scene: Scene) -> None:
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} ends at offset 0")
     simulate.run(LONGER, scene.settings)
     scene.refused("stream", "--drain", code=6, says=f"{EVENTS}/{partition} holds another record at offset")
-    scene.auditor.judge_as_of(log)
+    scene.auditor.judge_refused(log)
 
 
 def grown(scene: Scene) -> None:
@@ -151,7 +151,7 @@ def eaten(scene: Scene) -> None:
         told = f"{EVENTS}/{lost} begins at offset {ends[lost]}, but {begins[lost]} is the next to be read"
         scene.ends_by_name(job, said, LogTruncated, says=told)
     scene.refused("stream", "--drain", code=LogTruncated.exit_code, says=told)
-    scene.auditor.judge_as_of(log)
+    scene.auditor.judge_refused(log)
 
 
 def _lose_last_batch(folder: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.errors import LakeUnavailable, PtsError, TopicMismatch
+from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
 from pipelines.io.ledger import Ledger
 from pipelines.jobs import live_job
 from pipelines.jobs.live_job import LiveJob, Stopped
@@ -163,3 +163,33 @@ def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not(
         query.commits.set()
         end.result(timeout=20)
     assert query.ends == ["committed"]
+
+
+def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark says less; where the log cannot be asked, that is all there is."""
+    job, of_spark = job_of(spark, tmp_path), RuntimeError("OffsetOutOfRange, in a trace of a hundred lines")
+    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
+    job.last = Ledger(spark, job.lake).last()
+    assert job.last
+    reached = job.last.end_offsets
+    gone = {topic: {number: end + 7 for number, end in ends.items()} for topic, ends in reached.items()}
+    for bound in ("begin_offsets", "end_offsets"):
+        monkeypatch.setattr(live_job, bound, lambda *_: gone)
+    with pytest.raises(LogTruncated, match=r"/0 begins at offset (\d+), but \d+ is the next .* lost 7 records"):
+        _fails(job, of_spark)
+    with pytest.raises(ZeroDivisionError):
+        _fails(job, ZeroDivisionError())
+
+    def nobody(*_: object) -> None:
+        raise BrokerUnavailable("nobody answers")
+
+    monkeypatch.setattr(live_job, "begin_offsets", nobody)
+    with pytest.raises(RuntimeError, match="OffsetOutOfRange"):
+        _fails(job, of_spark)
+
+
+def _fails(job: LiveJob, error: Exception) -> None:
+    with job._naming_lost_records():
+        raise error

@@ -37,6 +37,12 @@ MUTATIONS = (
         STAYS, "what is young goes", UPKEEP, "hours, dry_run=True", "0, dry_run=True", AGE,
     ),
     Mutation(
+        APART, "a vacuum commits that it was there",
+        UPKEEP, "hours, dry_run=True, enforce_retention_duration=False, full=True, keep_versions=needed",
+        "hours, dry_run=False, enforce_retention_duration=False, full=True, keep_versions=needed",
+        "tests/io/test_upkeep.py::test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum",
+    ),
+    Mutation(
         STAYS, "a needed version leaves the log",
         COMPACT, " | _closed(root, crowded, must_stay.versions)", "", LEFT,
     ),

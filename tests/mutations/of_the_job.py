@@ -48,6 +48,11 @@ MUTATIONS = (
         POSITION, "if offset < begin[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[truncated]",
     ),
     Mutation(
+        TRUNCATED, "records that are gone under a job that runs are not named",
+        LIVE_JOB, "starting_offsets(self.last, self._checkpoint, *self._log_bounds())", "pass",
+        f"{T_LIVE_JOB}::test_records_that_are_gone_under_a_job_are_named_by_their_offsets",
+    ),
+    Mutation(
         TRUNCATED, "a log that is shorter than what was read is read on",
         POSITION, "if offset > (ends_at := end.get(topic, {}).get(partition, 0)):", "if (ends_at := -1) > offset:",
         f"{CANNOT_GO_ON}[shorter]",
