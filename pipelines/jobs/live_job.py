@@ -30,7 +30,9 @@ from pipelines.jobs.new_checkpoint import begin_anew
 from pipelines.jobs.position import (
     check_agreement,
     check_archived,
+    check_ends,
     check_partitions,
+    check_plan,
     check_promotions,
     is_in_ledger,
     starting_offsets,
@@ -118,6 +120,7 @@ class LiveJob(LakeJob):
             begin_anew(self.lake, self._checkpoint, begin, end)
         self.prepare(rebuilds)
         start = starting_offsets(self.last, self._checkpoint, begin, end)
+        check_plan(self.last, self._checkpoint)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
         servers = self._settings.bootstrap_servers
@@ -251,6 +254,7 @@ class LiveJob(LakeJob):
         checkpoint_id = self._checkpoint.query_id()
         assert checkpoint_id is not None
         ranges = self._checkpoint.ranges(number)
+        check_ends(self._checkpoint.start_offsets(number), self._checkpoint.end_offsets(number))
         for topic, partitions in self._partitions.items():
             check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
         return Batch(

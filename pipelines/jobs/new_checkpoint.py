@@ -22,7 +22,14 @@ from pipelines.io.reader import LakeReader
 from pipelines.io.table_log import Change, Transaction
 from pipelines.jobs.batch import Standing
 from pipelines.jobs.intact import NEW_CHECKPOINT, state_of
-from pipelines.jobs.position import check_agreement, check_archived, check_ledger, check_promotions, starting_offsets
+from pipelines.jobs.position import (
+    check_agreement,
+    check_archived,
+    check_ledger,
+    check_plan,
+    check_promotions,
+    starting_offsets,
+)
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 
 NO_BATCH = -1
@@ -33,7 +40,7 @@ Changes = dict[str, list[Change]]
 
 
 def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> None:
-    """Puts a new checkpoint in place of one that is missing, torn, or not the ledger's.
+    """Puts a new checkpoint in place of one that is missing, torn, not the ledger's, or with a plan that leads nowhere.
 
     First each table that is ahead of the ledger gets back the rows that the ledger says, in one commit. Then the
     checkpoint is moved aside, and a new one is made that begins where the ledger ends. Then a row of the ledger, which
@@ -90,6 +97,7 @@ def _fits(last: LedgerRow | None, checkpoint: Checkpoint, writers: set[str]) -> 
     try:
         with explained():
             check_agreement(last, checkpoint)
+            check_plan(last, checkpoint)
             return NEW_CHECKPOINT not in writers and (last is not None or writers <= {checkpoint.query_id()})
     except LakeMismatch:
         return False

@@ -57,6 +57,22 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         )
 
 
+def check_plan(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
+    """Raises `LakeMismatch` when the batch that is to be repeated ends before it begins: Spark planned it while the log
+    was shorter than what was read. Nothing can have come of it, or ever will.
+    """
+    planned = checkpoint.last_planned()
+    if planned is None or is_in_ledger(planned, checkpoint.query_id(), last):
+        return
+    for part in checkpoint.ranges(planned):
+        if part.end < part.start:
+            raise LakeMismatch(
+                f"{checkpoint.path} has planned a batch in which {part.topic}/{part.partition} ends at offset "
+                f"{part.end}, before {part.start}, where it begins: the log was shorter for a while. Now that it is "
+                f"whole, go on without that plan: `pts stream --new-checkpoint` {SEE}."
+            )
+
+
 def check_ledger(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
     """Raises `LakeMismatch` when not the checkpoint was lost but the ledger."""
     if last is None and (committed := checkpoint.last_committed()) is not None:

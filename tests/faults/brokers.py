@@ -1,5 +1,6 @@
 """A broker that is killed, frozen, or comes back with another log."""
 
+import json
 import shutil
 import signal
 import struct
@@ -10,9 +11,10 @@ from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
 
 from pipelines import commands
-from pipelines.errors import BrokerUnavailable, LogTruncated, TopicMismatch
+from pipelines.errors import BrokerUnavailable, LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.kafka_admin import end_offsets
 from pipelines.jobs import simulate, stack, topics
+from tests.faults.gaps import CHECKPOINT
 from tests.faults.scene import Scene
 from tests.integration.log_reader import read_log
 from tests.integration.topic_deletion import delete_topics
@@ -88,7 +90,17 @@ def older_tail(scene: Scene) -> None:
     scene.start_broker()
     scene.auditor.note_fault()
     scene.sent(1)
+    if _has_planned_backwards(scene.lake / CHECKPOINT):
+        scene.refused("stream", "--drain", code=LakeMismatch.exit_code, says="pts stream --new-checkpoint")
+        scene.done("stream", "--drain", "--new-checkpoint")
     scene.judge()
+
+
+def _has_planned_backwards(checkpoint: Path) -> bool:
+    """Whether the newest batch that Spark has planned ends before it begins: it had looked at the shorter log."""
+    plans = sorted((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
+    ends = [json.loads(file.read_text().splitlines()[-1])[EVENTS] for file in plans[-2:]]
+    return any(ends[-1][number] < offset for number, offset in ends[0].items())
 
 
 def recreated(scene: Scene) -> None:

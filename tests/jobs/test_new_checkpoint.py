@@ -16,7 +16,7 @@ from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io import delta_rs
 from pipelines.io.checkpoint import Checkpoint
-from pipelines.io.kafka_log import ends
+from pipelines.io.kafka_log import ends, offsets_json
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.storage import Storage
@@ -282,6 +282,17 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     todo = [replace(each, batch_id=each.batch_id + shift, following=None) for each in (first, *rest)]
     run(job.lake, fed.spark, RECORDS, todo)
     assert tables(fed.lake) == expected_rows(RECORDS)
+
+
+@pytest.mark.parametrize("writes", [0, 3])
+def test_plan_that_ends_before_it_begins_is_left_and_what_it_has_written_is_taken_back(fed: Fed, writes: int) -> None:
+    """Spark has planned it while the log was shorter than what was read."""
+    fed.cut_off(PLANNED[2], writes)
+    plan = fed.folder / "offsets" / str(PLANNED[2].checkpoint_batch_id)
+    plan.write_text(plan.read_text().replace(offsets_json(ends(PLANNED[2].ranges)), offsets_json(BEGIN)))
+    fed.begin_anew()
+    assert tables(fed.lake) == AT_THE_LEDGER
+    assert fed.checkpoint.last_planned() is None
 
 
 def test_when_nothing_is_lost_it_is_refused(fed: Fed) -> None:

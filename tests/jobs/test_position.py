@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pipelines.errors import LakeMismatch, LogTruncated, PtsError, TopicMismatch
-from pipelines.io.kafka_log import OffsetRange, Offsets
+from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
 from pipelines.io.ledger import LedgerRow
-from pipelines.jobs.position import check_agreement, check_partitions, is_in_ledger, starting_offsets
+from pipelines.jobs.position import check_agreement, check_partitions, check_plan, is_in_ledger, starting_offsets
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BEGIN: Offsets = {"ship-events": {0: 0, 1: 0}}
@@ -27,6 +27,8 @@ class StubCheckpoint:
     committed: int | None = 5
     ends: Offsets = field(default_factory=lambda: {"ship-events": {0: 50, 1: 40}})
     path: str = "lake/_checkpoints/live"
+    plan: Offsets = field(default_factory=lambda: {"ship-events": {0: 60, 1: 40}})
+    """Where the newest batch that was planned ends."""
 
     def query_id(self) -> str | None:
         return self.id
@@ -36,6 +38,10 @@ class StubCheckpoint:
 
     def last_committed(self) -> int | None:
         return self.committed
+
+    def ranges(self, batch_id: int) -> tuple[OffsetRange, ...]:
+        assert batch_id == self.planned
+        return ranges_between(self.start_offsets(batch_id), self.plan)
 
     def start_offsets(self, batch_id: int) -> Offsets:
         return self.ends if batch_id else {"ship-events": {0: 3, 1: 4}}
@@ -75,6 +81,35 @@ def test_lake_goes_on_where_its_ledger_ends(checkpoint: StubCheckpoint) -> None:
 @pytest.mark.parametrize("planned", [None, 0])
 def test_new_checkpoint_begins_where_the_ledger_that_names_it_ends(planned: int | None) -> None:
     assert position(BEGUN_ANEW, replace(NEW, planned=planned)) == {"ship-events": {0: 3, 1: 4}}
+
+
+SHORTER: Offsets = {"ship-events": {0: 60, 1: 2}}
+
+
+@pytest.mark.parametrize(
+    ("last", "checkpoint"),
+    [
+        (LAST, replace(FITTING, planned=6, plan=SHORTER)),
+        (None, StubCheckpoint(planned=0, committed=None, plan=SHORTER)),
+    ],
+    ids=["next", "first"],
+)
+def test_plan_that_ends_before_it_begins_is_refused_with_the_way_out(
+    last: LedgerRow | None, checkpoint: StubCheckpoint
+) -> None:
+    stub: Any = checkpoint
+    with pytest.raises(
+        LakeMismatch, match=r"ship-events/1 ends at offset 2, before \d+, .*`pts stream --new-checkpoint`"
+    ):
+        check_plan(last, stub)
+
+
+@pytest.mark.parametrize(
+    "checkpoint", [NONE, replace(FITTING, planned=6), replace(FITTING, plan=SHORTER)], ids=["none", "ahead", "done"]
+)
+def test_plan_that_can_be_repeated_or_is_done_is_accepted(checkpoint: StubCheckpoint) -> None:
+    stub: Any = checkpoint
+    check_plan(LAST, stub)
 
 
 def test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint() -> None:

@@ -48,6 +48,16 @@ MUTATIONS = (
         POSITION, "if offset < begin[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[truncated]",
     ),
     Mutation(
+        TRUNCATED, "a plan that ends before it begins is repeated for ever",
+        POSITION, "if part.end < part.start:", "if part.end < 0:",
+        f"{T_POSITION}::test_plan_that_ends_before_it_begins_is_refused_with_the_way_out[next]",
+    ),
+    Mutation(
+        TRUNCATED, "a plan that ends before it begins cannot be left",
+        LOSS, "            check_plan(last, checkpoint)\n", "",
+        f"{T_LOSS}::test_plan_that_ends_before_it_begins_is_left_and_what_it_has_written_is_taken_back[0]",
+    ),
+    Mutation(
         TRUNCATED, "records that are gone under a job that runs are not named",
         LIVE_JOB, "starting_offsets(self.last, self._checkpoint, *self._log_bounds())", "pass",
         f"{T_LIVE_JOB}::test_records_that_are_gone_under_a_job_are_named_by_their_offsets",
