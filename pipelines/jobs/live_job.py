@@ -120,11 +120,11 @@ class LiveJob(LakeJob):
             begin_anew(self.lake, self._checkpoint, begin, end)
         self.prepare(rebuilds)
         start = starting_offsets(self.last, self._checkpoint, begin, end)
-        check_plan(self.last, self._checkpoint)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
         servers = self._settings.bootstrap_servers
         check_same_log(self.lake, self._standing.reached, begin, servers)
+        check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
         self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
         query = (
