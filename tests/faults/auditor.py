@@ -134,12 +134,14 @@ class Auditor:
         seen: The batches of which it has seen a whole picture.
         fault_count: Faults that were told.
         gaps: Of those that were kills of the live job, where in a batch they hit (`tests.faults.gaps.GAPS`).
-        recovered_after: Seconds from each outage to the next batch in the ledger, where one came.
+        recovered_after: Seconds from each outage to the end of the next batch that was read since, where one came; and
+            what a command that was killed took to be finished.
     """
 
     def __init__(self, root: str, servers: str, journal: Path) -> None:
         self._root, self._servers, self._journal = root, servers, journal
         self._outages: list[datetime] = []
+        self._finished_after: list[float] = []
         self.fault_count = 0
         self.gaps: list[str] = []
         self.seen: set[int] = set()
@@ -205,6 +207,10 @@ class Auditor:
         self._outages += [datetime.now(UTC)] if is_outage else []
         self.gaps += [gap] if gap else []
 
+    def note_finished(self, seconds: float) -> None:
+        """A command that was killed is finished by another run of it, in so many seconds."""
+        self._finished_after.append(seconds)
+
     def judge(self) -> None:
         """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""
         log = read_log(self._servers)
@@ -214,7 +220,7 @@ class Auditor:
         assert_lake_equals_log(self._root, log)
         check_whole(self._root, snapshot(self._root))
         assert_messages_equal_log(self._servers, log)
-        self.recovered_after = list(self._recoveries())
+        self.recovered_after = [*self._finished_after, *self._recoveries()]
 
     def judge_refused(self, log: list[LogRecord]) -> None:
         """The same for a job that was refused to go on, with the log as it was before. In tables a batch may have begun

@@ -150,7 +150,9 @@ def _killed_until_done(scene: Scene, *command: str, moments: int) -> None:
     for _ in range(scene.chance.randint(0, MOST_KILLS - 1)):
         if not scene.killed(*command, moments=moments):
             break
+    began = time.monotonic()
     scene.done(*command)
+    scene.auditor.note_finished(time.monotonic() - began)
 
 
 def wrong_windows(scene: Scene) -> None:

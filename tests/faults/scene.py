@@ -228,7 +228,8 @@ class Scene:
             return False
         assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]
         assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
-        self.auditor.note_fault(self._gap() if arguments[0] == "stream" else None)
+        is_job = arguments[0] == "stream"
+        self.auditor.note_fault(self._gap() if is_job else None, is_outage=is_job)
         return True
 
     def _gap(self) -> str:
