@@ -14,10 +14,8 @@ from pipelines.graph import FLOWS
 BETWEEN_BATCHES = "between two batches"
 PLANNED = "planned, nothing written"
 FILES = "a table's files written, not its commit"
-TABLES = "some tables written, not the ledger"
 LEDGER = "ledger written, not Spark's commit"
 NOT_BEGUN = "before the first batch"
-GAPS = (NOT_BEGUN, BETWEEN_BATCHES, PLANNED, FILES, TABLES, LEDGER)
 
 BY_SPARK = ", of a batch that Spark writes"
 """What is added to a gap where it is one."""
@@ -25,6 +23,12 @@ BY_SPARK = ", of a batch that Spark writes"
 CHECKPOINT = "_checkpoints/live"
 IN_EACH_BATCH = {flow.name for flow in FLOWS if flow.turn is None}
 """Flows whose transactions have the number of the checkpoint's batch; the others have the number of the lake's."""
+
+TABLES = tuple(
+    f"{count} of the {len(IN_EACH_BATCH)} tables that each batch moves written, not the ledger"
+    for count in range(1, len(IN_EACH_BATCH) + 1)
+)
+GAPS = (NOT_BEGUN, BETWEEN_BATCHES, PLANNED, FILES, *TABLES, LEDGER)
 
 
 class Gaps:
@@ -55,7 +59,8 @@ class Gaps:
         written = {app_id.partition("/")[2] for app_id in marks if app_id.startswith(f"{checkpoint_id}/")}
         if "ledger" in written:
             return LEDGER
-        return TABLES if written & IN_EACH_BATCH else PLANNED
+        count = len(written & IN_EACH_BATCH)
+        return TABLES[count - 1] if count else PLANNED
 
     def _tables(self) -> Iterator[Path]:
         return (log.parent for log in self._lake.glob("*/*/_delta_log"))

@@ -16,7 +16,7 @@ def test_campaigns_that_were_are_told_in_one_table(
 ) -> None:
     campaigns = (
         [
-            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER + BY_SPARK, TABLES]),
+            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER + BY_SPARK, TABLES[0]]),
             Verdict("retention:1", "held", 30),
         ],
         [Verdict("kill-job:2", "broken", 50, 1, [20.0], said="lost")],
