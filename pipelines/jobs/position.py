@@ -59,7 +59,7 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
 
 def check_plan(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
     """Raises `LakeMismatch` when the batch that is to be repeated ends before it begins: Spark planned it while the log
-    was shorter than what was read. Nothing can have come of it, or ever will.
+    was shorter than what was read. It can never be done.
     """
     planned = checkpoint.last_planned()
     if planned is None or is_in_ledger(planned, checkpoint.query_id(), last):

@@ -227,7 +227,8 @@ class Scene:
         if process.returncode == 0:
             return False
         assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]
-        assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+        said = log.read_text()
+        assert sentence(said) if process.returncode == JavaEnded.exit_code else "Traceback" not in said, said[-3000:]
         is_job = arguments[0] == "stream"
         self.auditor.note_fault(self._gap() if is_job else None, is_outage=is_job)
         return True
