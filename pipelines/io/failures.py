@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from py4j.protocol import Py4JJavaError
+
 from pipelines.errors import (
     AnotherWriter,
     BrokerUnavailable,
@@ -83,4 +85,6 @@ def explained() -> Iterator[None]:
     except Exception as error:
         if known := known_failure(error):
             raise known from error
+        if isinstance(error, Py4JJavaError):
+            error.add_note(str(error))  # Java, which is asked for this text, is gone when the traceback is printed
         raise

@@ -60,7 +60,9 @@ Errand = Callable[[str, SparkSession, Settings], str]
 
 
 class Stopped(Exception):
-    """Nothing more is done after the stop was asked for. Raised into Spark, which then leaves the batch uncommitted."""
+    """Nothing more is done, after a stop was asked for or a failure. Raised into Spark, which then leaves the batch
+    uncommitted.
+    """
 
 
 class LiveJob(LakeJob):
@@ -248,7 +250,8 @@ class LiveJob(LakeJob):
                 raise
             except Exception as error:
                 self._fail(error)
-                raise
+                # Without the error itself: a pattern of Spark's fails on long texts, as of those with Java's traces.
+                raise Stopped from None
 
     def _planned(self, number: int) -> Batch:
         checkpoint_id = self._checkpoint.query_id()
