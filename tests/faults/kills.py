@@ -9,7 +9,7 @@ from pipelines.io.replays import Replays
 from pipelines.tables import OPS_BATCHES
 from tests.faults.auditor import Wrong
 from tests.faults.gaps import without_commit
-from tests.faults.scene import START_SECONDS, Scene
+from tests.faults.scene import Scene
 from tests.integration.test_process import wait_until
 from tests.window_bug import WINDOW_TABLES
 
@@ -22,6 +22,8 @@ CYCLE_MOMENTS = 600
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
 MOST_TRIES = 12
+FILE_SECONDS = 300.0
+"""How long a file of a table may take to come, while other cases run."""
 WRITTEN_BY_BATCHES = tuple(dict.fromkeys(table.folder for table in (*(flow.into for flow in FLOWS), OPS_BATCHES)))
 """Folders of tables."""
 
@@ -60,7 +62,7 @@ def _killed_before_commit(scene: Scene, table: Path) -> None:
     for _ in range(MOST_TRIES):
         there = data_files(table)
         with scene.pts("stream") as (process, log):
-            deadline = time.monotonic() + START_SECONDS
+            deadline = time.monotonic() + FILE_SECONDS
             while not data_files(table) - there:
                 assert process.poll() is None, log.read_text()[-3000:]
                 assert time.monotonic() < deadline, log.read_text()[-3000:]
