@@ -58,7 +58,8 @@ CAUSES = (
     ),
     Cause(
         r"org\.apache\.kafka\.common\.errors\."
-        r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable)\w*Exception"
+        r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable|LeaderNotAvailable|NotLeaderOrFollower"
+        r"|NotController|ListenerNotFound|FencedLeaderEpoch|UnknownLeaderEpoch|CoordinatorNotAvailable)\w*Exception"
         r"|No resolvable bootstrap urls|Failed to construct kafka consumer|Failed to create new KafkaAdminClient",
         BrokerUnavailable,
         "The Kafka brokers stopped answering. Start again when they are back: the job goes on where it stopped.",
