@@ -86,6 +86,7 @@ class LiveJob(LakeJob):
         self._stop = threading.Event()
         self._failure: Exception | None = None
         self._is_on_errand = False
+        self._is_cut_off = False
         self._caller: threading.Thread | None = None
         self._partitions: dict[str, list[int]] = {}
         self._ended_at = time.monotonic()
@@ -187,6 +188,7 @@ class LiveJob(LakeJob):
         deadline = time.monotonic() + STOP_GRACE_SECONDS
         while query.isActive and query.status["isTriggerActive"]:
             if time.monotonic() > deadline and not self._is_on_errand:
+                self._is_cut_off = True
                 return
             time.sleep(POLL_SECONDS)
 
@@ -249,7 +251,8 @@ class LiveJob(LakeJob):
             except Stopped:
                 raise
             except Exception as error:
-                self._fail(error)
+                if not self._is_cut_off:  # else it fails for that reason, and the next start repeats it
+                    self._fail(error)
                 # Without the error itself: a pattern of Spark's fails on long texts, as of those with Java's traces.
                 raise Stopped from None
 

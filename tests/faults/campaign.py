@@ -66,7 +66,13 @@ class Case:
 
 KEPT = (
     *(Case("damaged-files", seed) for seed in (2, 4, 7)),
-    *(Case("lake-read-only", 0), Case("outlived-task", 2), Case("kill-promotion", 1), Case("together", 0)),
+    *(
+        Case("lake-read-only", 0),
+        Case("outlived-task", 2),
+        Case("kill-promotion", 1),
+        Case("kill-broker", 2),
+        Case("together", 0),
+    ),
 )
 """Cases in which something was found that is mended since (docs/reliability.md, 'What it has found')."""
 

@@ -167,6 +167,32 @@ def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not(
     assert query.ends == ["committed"]
 
 
+def test_batch_that_a_stop_cuts_off_is_no_failure(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
+    job, query = job_of(spark, tmp_path), Query()
+    has_begun, is_cancelled = threading.Event(), threading.Event()
+
+    def cancelled(_number: int) -> None:
+        has_begun.set()
+        assert is_cancelled.wait(20)
+        raise RuntimeError("Job 22 cancelled: the query was stopped")
+
+    monkeypatch.setattr(job, "_planned", cancelled)
+    with ThreadPoolExecutor(1) as pool:
+        batch = pool.submit(job._on_batch, spark, 0, cast(LiveProgress, Progress()))
+        assert has_begun.wait(20)
+
+        def stop() -> None:
+            is_cancelled.set()
+            assert isinstance(batch.exception(timeout=20), Stopped)
+
+        monkeypatch.setattr(query, "stop", stop)
+        job._stop.set()
+        job._follow(cast(Any, query), cast(LiveProgress, Progress()))
+
+
 def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -227,6 +227,11 @@ MUTATIONS = (
         LIVE_JOB, "self._failure = self._failure or error", "self._failure = error", FIRST_FAILURE,
     ),
     Mutation(
+        BOUNDARY, "a batch that a stop cuts off is a failure",
+        LIVE_JOB, "if not self._is_cut_off:", "if True:",
+        f"{T_LIVE_JOB}::test_batch_that_a_stop_cuts_off_is_no_failure",
+    ),
+    Mutation(
         BOUNDARY, "tables are brought up after a failure",
         LIVE_JOB, "                if self._stop.is_set():\n                    return\n", "", NOT_BROUGHT_UP,
     ),
