@@ -9,6 +9,7 @@ python -m tests.faults --tell var/faults/*.json   no faults: the table of campai
 
 import argparse
 import json
+import os
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ def main() -> None:
         show([Verdict(**found) for file in asked.tell for found in json.loads(file.read_text())])
         return
     RESULTS.mkdir(parents=True, exist_ok=True)
-    results = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}.json"
+    results = RESULTS / f"{datetime.now(UTC):%Y-%m-%dT%H%M%S}-{os.getpid()}.json"
     verdicts: list[Verdict] = []
     try:
         with signals_interrupt():
