@@ -9,7 +9,7 @@ from pathlib import Path
 from pprint import pformat
 
 import pytest
-from hypothesis import Phase, given, seed, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines import session
@@ -34,7 +34,7 @@ def drawn(count: int) -> list[Case]:
     found: list[Case] = []
 
     @seed(SEED)
-    @settings(max_examples=count, database=None, phases=[Phase.generate])
+    @settings(max_examples=count, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
     @given(cases())
     def draw(case: Case) -> None:
         found.append(case)
