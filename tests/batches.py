@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.graph import TURNS
-from pipelines.io.kafka_log import OffsetRange, Offsets, ends, offsets_json
+from pipelines.io.kafka_log import OffsetRange, ends, offsets_json, starts
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.table_log import Change, Transaction
@@ -125,7 +125,3 @@ def write_checkpoint(root: Path, planned: Sequence[Batch], cut_off: bool = False
         path = root / "_checkpoints" / "live" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-
-
-def starts(ranges: Iterable[OffsetRange]) -> Offsets:
-    return ends(replace(part, end=part.start) for part in ranges)

@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -51,6 +51,10 @@ def ranges_between(start: Offsets, end: Offsets) -> tuple[OffsetRange, ...]:
         for topic, partitions in sorted(end.items())
         for partition, offset in sorted(partitions.items())
     )
+
+
+def starts(ranges: Iterable[OffsetRange]) -> Offsets:
+    return ends(replace(part, end=part.start) for part in ranges)
 
 
 def ends(ranges: Iterable[OffsetRange]) -> Offsets:

@@ -20,7 +20,7 @@ from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
 from pipelines.io.checkpoint import Checkpoint
 from pipelines.io.failures import known_failure
 from pipelines.io.kafka_admin import begin_offsets, end_offsets
-from pipelines.io.kafka_log import KafkaLog, Offsets
+from pipelines.io.kafka_log import KafkaLog, Offsets, ends, starts
 from pipelines.io.ledger import Ledger
 from pipelines.io.live_lock import LiveLock
 from pipelines.jobs.batch import Batch
@@ -260,7 +260,7 @@ class LiveJob(LakeJob):
         checkpoint_id = self._checkpoint.query_id()
         assert checkpoint_id is not None
         ranges = self._checkpoint.ranges(number)
-        check_ends(self._checkpoint.start_offsets(number), self._checkpoint.end_offsets(number))
+        check_ends(starts(ranges), ends(ranges))
         for topic, partitions in self._partitions.items():
             check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
         return Batch(

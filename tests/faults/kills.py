@@ -1,5 +1,6 @@
 """Processes that the kernel kills, at a moment that the seed draws."""
 
+import subprocess
 import time
 from pathlib import Path
 
@@ -110,7 +111,7 @@ def promotion_by_the_job(scene: Scene) -> None:
         with scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
             with scene.pts("replay", "promote", "fix") as (waiting, said):
-                wait_until(lambda: bool(Replays(str(scene.lake)).load("fix").promotions), said)
+                _await_promotion(scene, waiting, said)
                 time.sleep(scene.chance.uniform(0, 1.5))
                 scene.kill(live, log, in_batch=False)
                 code = waiting.wait(timeout=300)
@@ -120,6 +121,16 @@ def promotion_by_the_job(scene: Scene) -> None:
         scene.done("replay", "promote", "fix")
     with scene.auditor.watching():
         scene.judge()
+
+
+def _await_promotion(scene: Scene, command: subprocess.Popen[bytes], said: Path) -> None:
+    """Until it is under way; a command that has ended by then has done nothing of it."""
+
+    def has_begun() -> bool:
+        assert command.poll() is None, said.read_text()[-3000:]
+        return bool(Replays(str(scene.lake)).load("fix").promotions)
+
+    wait_until(has_begun, said)
 
 
 def backfill(scene: Scene) -> None:

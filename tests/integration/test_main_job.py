@@ -16,7 +16,7 @@ from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream, WireFormat
-from tests.comparison import assert_lake_equals_log, assert_messages_equal_log
+from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import INPUTS, read_log
 from tests.integration.topic_deletion import delete_topics
@@ -95,7 +95,7 @@ def test_ledger_covers_the_log_without_gap_or_overlap_and_its_counts_are_the_ora
 
 @CSV_ONLY
 def test_last_message_about_a_package_is_its_report(stand: Stand) -> None:
-    assert_messages_equal_log(stand.servers, stand.log(), stand.wire_format)
+    assert_messages_tell(stand.servers, expected_rows(stand.log(), stand.wire_format)["gold.remaining_stops"])
 
 
 @CSV_ONLY

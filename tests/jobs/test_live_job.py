@@ -3,6 +3,7 @@
 import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from traceback import format_exception
 from typing import Any, cast
@@ -191,6 +192,15 @@ def test_batch_that_a_stop_cuts_off_is_no_failure(
         monkeypatch.setattr(query, "stop", stop)
         job._stop.set()
         job._follow(cast(Any, query), cast(LiveProgress, Progress()))
+
+
+def test_batch_that_ends_before_it_begins_is_not_begun(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark plans it where the log has become shorter than what was read."""
+    last = BATCHES[-1]
+    ranges = tuple(replace(part, end=part.start - 1) if part.start else part for part in last.ranges)
+    write_checkpoint(tmp_path / "lake", [*BATCHES[:-1], replace(last, ranges=ranges)], cut_off=True)
+    with pytest.raises(LogTruncated, match="ends at offset"):
+        job_of(spark, tmp_path)._planned(last.checkpoint_batch_id)
 
 
 def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(

@@ -16,7 +16,7 @@ from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io import delta_rs
 from pipelines.io.checkpoint import Checkpoint
-from pipelines.io.kafka_log import ends, offsets_json
+from pipelines.io.kafka_log import ends, offsets_json, starts
 from pipelines.io.lake import Lake
 from pipelines.io.ledger import Ledger, LedgerRow
 from pipelines.io.storage import Storage
@@ -27,7 +27,7 @@ from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.new_checkpoint import begin_anew
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_BATCHES, TABLES
-from tests.batches import Crashed, CrashingLake, batches, new_lake, run, starts, tables, write_checkpoint
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.comparison import Rows, expected_rows
 from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan

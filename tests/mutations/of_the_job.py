@@ -53,6 +53,11 @@ MUTATIONS = (
         f"{T_POSITION}::test_plan_that_ends_before_it_begins_is_refused_with_the_way_out[next]",
     ),
     Mutation(
+        TRUNCATED, "a plan that ends before it begins is begun",
+        LIVE_JOB, "        check_ends(starts(ranges), ends(ranges))\n", "",
+        f"{T_LIVE_JOB}::test_batch_that_ends_before_it_begins_is_not_begun",
+    ),
+    Mutation(
         TRUNCATED, "a plan that ends before it begins cannot be left",
         LOSS, "            check_plan(last, checkpoint)\n", "",
         f"{T_LOSS}::test_plan_that_ends_before_it_begins_is_left_and_what_it_has_written_is_taken_back[0]",
