@@ -11,7 +11,7 @@ from pipelines.tables import OPS_BATCHES
 from tests.faults.auditor import Wrong
 from tests.faults.gaps import without_commit
 from tests.faults.scene import Scene
-from tests.integration.test_process import wait_until
+from tests.integration.pts_process import wait_until
 from tests.window_bug import WINDOW_TABLES
 
 BATCH_MOMENTS = 120

@@ -21,7 +21,7 @@ from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor
 from tests.faults.gaps import BY_SPARK, Gaps
 from tests.integration.conftest import embedded
-from tests.integration.test_process import settings_of, wait_until
+from tests.integration.pts_process import settings_of, wait_until
 
 RATE = 100
 """Records per second, of which a job that is killed again and again gets through more than come in."""

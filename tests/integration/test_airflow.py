@@ -32,7 +32,7 @@ from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import SHORT_LIVED, settings_of
+from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.io.test_leash import becomes
 from tests.ports import unused_ports
 from tests.window_bug import planted_bug

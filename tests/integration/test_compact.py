@@ -28,7 +28,7 @@ from pipelines.settings import Settings
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import process, pts, settings_of, wait_for, wait_until
 from tests.integration.test_while_it_runs import AGREEMENT
 from tests.unneeded import leave_behind
 

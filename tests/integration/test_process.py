@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,19 +20,15 @@ from confluent_kafka.admin import AdminClient
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka_admin import end_offsets
-from pipelines.io.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
-from pipelines.settings_variables import as_variables
 from tests.benchmarks.processes import processes
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
+from tests.integration.pts_process import SHORT_LIVED, newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.ports import unused_ports
-
-SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""A process is over before the optimising compiler pays for itself."""
 
 FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
 
@@ -46,44 +42,6 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     simulate.run(FEED, settings)
     yield settings
     stack.stop(settings, lambda _: None)
-
-
-def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
-    """The environment of a process that writes a lake of its own."""
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
-    own = {"PTS_LAKE": str(base.home / lake), "PTS_SPARK__CONF": json.dumps(SHORT_LIVED)}
-    return inherited | as_variables(base) | own | variables
-
-
-@contextmanager
-def process(arguments: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """A `pts` process; gone at the end whatever happens."""
-    with log.open("ab") as out:
-        started = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.cli", *arguments], env=environment, stdout=out, stderr=subprocess.STDOUT
-        )
-    try:
-        yield started
-    finally:
-        if started.poll() is None:
-            started.kill()
-        started.wait()
-
-
-def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180) -> None:
-    deadline = time.monotonic() + seconds
-    while not is_done():
-        assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.02)
-
-
-def wait_for(log: Path, text: str, count: int = 1) -> None:
-    wait_until(lambda: log.read_text().count(text) >= count, log)
-
-
-def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pipelines.cli", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
 def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settings, tmp_path: Path) -> None:
@@ -127,12 +85,6 @@ def test_drain_under_a_new_checkpoint_and_the_next_one_without_the_word(base: Se
     assert_lake_equals_log(str(lake), read_log(base.bootstrap_servers))
     verified = pts(["verify"], environment)
     assert verified.returncode == 0, verified.stderr
-
-
-def newest_row(lake: Path) -> dict[str, Any]:
-    """The ledger's."""
-    row: dict[str, Any] = LakeReader(str(lake)).query("FROM ops.batches ORDER BY batch_id DESC LIMIT 1").to_pylist()[0]
-    return row
 
 
 def ended(ranges: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_mic
 from tests.frames import in_order
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import newest_row, process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.jobs.replay.offline import WRONG_COLUMNS, planted_bug
 from tests.oracle.records import LogRecord
 

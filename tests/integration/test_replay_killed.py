@@ -23,7 +23,7 @@ from pipelines.settings import Settings
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import pts, settings_of
+from tests.integration.pts_process import pts, settings_of
 from tests.jobs.replay.offline import planted_bug
 
 FEED = commands.Simulate(seed=6, packages=100, rate=0, count=2_000)

@@ -16,7 +16,7 @@ from tests.faults.gaps import TABLES, Gaps
 from tests.golden import archive
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
-from tests.integration.test_process import process, settings_of
+from tests.integration.pts_process import process, settings_of
 
 ARCHIVES = Path(golden.__file__).parent
 OPENS = ("8dc7edc", "e581be8-killed")

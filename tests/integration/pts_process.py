@@ -1,0 +1,62 @@
+"""`pts` as a process, and what a test waits for."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pipelines.io.reader import LakeReader
+from pipelines.settings import Settings
+from pipelines.settings_variables import as_variables
+
+SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""A process is over before the optimising compiler pays for itself."""
+
+
+def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
+    """The environment of a process that writes a lake of its own."""
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+    own = {"PTS_LAKE": str(base.home / lake), "PTS_SPARK__CONF": json.dumps(SHORT_LIVED)}
+    return inherited | as_variables(base) | own | variables
+
+
+@contextmanager
+def process(arguments: list[str], environment: dict[str, str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A `pts` process; gone at the end whatever happens."""
+    with log.open("ab") as out:
+        started = subprocess.Popen(
+            [sys.executable, "-m", "pipelines.cli", *arguments], env=environment, stdout=out, stderr=subprocess.STDOUT
+        )
+    try:
+        yield started
+    finally:
+        if started.poll() is None:
+            started.kill()
+        started.wait()
+
+
+def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180) -> None:
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        assert time.monotonic() < deadline, log.read_text()[-3000:]
+        time.sleep(0.02)
+
+
+def wait_for(log: Path, text: str, count: int = 1) -> None:
+    wait_until(lambda: log.read_text().count(text) >= count, log)
+
+
+def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pipelines.cli", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+
+
+def newest_row(lake: Path) -> dict[str, Any]:
+    """The ledger's."""
+    row: dict[str, Any] = LakeReader(str(lake)).query("FROM ops.batches ORDER BY batch_id DESC LIMIT 1").to_pylist()[0]
+    return row
