@@ -37,6 +37,11 @@ CONSERVED = """
         (SELECT count(*) FROM gold.remaining_stops AS report JOIN (
             SELECT tracking_number, max(occurred_at) AS newest FROM silver.ship_events GROUP BY tracking_number
         ) USING (tracking_number) WHERE report.occurred_at IS DISTINCT FROM newest) AS reports_behind,
+        (SELECT count(*) FROM gold.remaining_stops AS report LEFT JOIN (
+            SELECT tracking_number, max(struct_pack(kafka_timestamp, kafka_partition, kafka_offset)) AS newest
+            FROM silver.ship_routes GROUP BY tracking_number
+        ) USING (tracking_number) WHERE report.route_kafka_partition IS DISTINCT FROM newest.kafka_partition
+            OR report.route_kafka_offset IS DISTINCT FROM newest.kafka_offset) AS routes_behind,
         (SELECT count(DISTINCT tracking_number) FROM (
             SELECT tracking_number FROM silver.ship_events UNION ALL SELECT tracking_number FROM silver.ship_routes
         )) AS packages,
@@ -116,6 +121,7 @@ def check_whole(root: str, seen: Snapshot, windows: Wrong = Wrong.NONE) -> bool:
         **promised,
         "reports": found["packages"],
         "reports_behind": 0,
+        "routes_behind": 0,
         "in_windows": 2 * found["scans"],
         "in_hours": found["scans"],
         "boards": found["windows"],

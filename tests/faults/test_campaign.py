@@ -128,6 +128,16 @@ def test_reader_notices_reports_that_are_a_batch_behind(killed: Scene) -> None:
         check_whole(root, replace(seen, versions={**seen.versions, table: version}))
 
 
+def test_reader_notices_a_report_with_another_route_than_the_newest(killed: Scene, tmp_path: Path) -> None:
+    root = shutil.copytree(killed.lake, tmp_path / "lake")
+    reports = DeltaTable(root / "gold" / "remaining_stops")
+    reports.update({"route_kafka_offset": "route_kafka_offset + 1"}, predicate="route_id IS NOT NULL")
+    seen = snapshot(str(killed.lake))
+    spoiled = replace(seen, versions={**seen.versions, "gold.remaining_stops": reports.version()})
+    with pytest.raises(Partial, match=r"'reports_behind': 0, 'routes_behind': [1-9]"):
+        check_whole(str(root), spoiled)
+
+
 def _rows_at(lake: Path, version: int) -> Rows:
     table = DeltaTable(lake / "gold" / "remaining_stops", version=version)
     return in_order(in_micros(table.to_pyarrow_table()).to_pylist())
