@@ -20,6 +20,9 @@ BATCH_MOMENTS = 120
 CYCLE_MOMENTS = 600
 """Of so many batches that the tables that follow have come up with the others, and readers saw it."""
 
+BY_SPARK_MOMENTS = 240
+"""The same of batches that Spark writes: each takes so long that one turn or another of what follows is due in it."""
+
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
 MOST_TRIES = 12
@@ -41,7 +44,8 @@ def job(scene: Scene) -> None:
             time.sleep(2)
             for _ in range(scene.chance.randint(2, 4)):
                 scene.writes_by_spark = scene.chance.choice((False, True))
-                assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, CYCLE_MOMENTS)))
+                cycle = BY_SPARK_MOMENTS if scene.writes_by_spark else CYCLE_MOMENTS
+                assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
         scene.writes_by_spark = False
         scene.judge()
 
