@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import socket
 import subprocess
 from importlib.metadata import version
 from typing import NoReturn
@@ -11,6 +10,7 @@ from pipelines import commands
 from pipelines.errors import StackError
 from pipelines.io import airflow
 from pipelines.io.log_tail import LogTail
+from pipelines.io.ports import why_unusable
 from pipelines.settings import Settings
 
 ADMIN = "admin"
@@ -24,16 +24,9 @@ def run(command: commands.Airflow, settings: Settings) -> NoReturn:
 
 def check(settings: Settings) -> None:
     """Raises `StackError` when its port is taken, found out before anything is started."""
-    with socket.socket() as listener:
-        listener.setsockopt(
-            socket.SOL_SOCKET, socket.SO_REUSEADDR, 1
-        )  # a former one's last connections are no obstacle
-        try:
-            listener.bind(("127.0.0.1", settings.airflow.port))
-        except OSError as error:
-            raise StackError(
-                f"Port {settings.airflow.port} cannot be used: {error.strerror}. Set PTS_AIRFLOW__PORT to a free port."
-            ) from error
+    port = settings.airflow.port
+    if why := why_unusable(port):
+        raise StackError(f"Port {port} cannot be used: {why}. Set PTS_AIRFLOW__PORT to a free port.")
 
 
 def prepare(settings: Settings) -> str | None:

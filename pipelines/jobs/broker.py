@@ -3,7 +3,6 @@
 import base64
 import os
 import shutil
-import socket
 import subprocess
 import sys
 import uuid
@@ -15,6 +14,7 @@ from typing import NoReturn
 import pipelines
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
+from pipelines.io.ports import why_unusable
 from pipelines.settings import Settings
 
 RUNTIME = Path(sys.prefix) / "runtime"
@@ -74,15 +74,8 @@ def check(settings: Settings) -> None:
 
 
 def _check_port(port: int, setting: str) -> None:
-    with socket.socket() as listener:
-        # As Kafka itself binds: connections of a former broker that still linger are no obstacle.
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise BrokerUnavailable(
-                f"Port {port} cannot be used: {error.strerror}. Set {setting} to a free port."
-            ) from error
+    if why := why_unusable(port):
+        raise BrokerUnavailable(f"Port {port} cannot be used: {why}. Set {setting} to a free port.")
 
 
 def _format(properties: Path, heap_mb: int) -> None:
