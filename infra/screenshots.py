@@ -20,7 +20,7 @@ from pyspark.sql import functions as F
 
 from pipelines import commands
 from pipelines.graph import FLOWS
-from pipelines.io.airflow import url
+from pipelines.io.processes.airflow import url
 from pipelines.jobs import airflow, simulate, stack, topics
 from pipelines.settings import Airflow, Broker, Settings
 

@@ -45,7 +45,7 @@ def down() -> None:
 
 def status(as_json: AsJson = False) -> None:
     """Show the addresses of the broker and of Airflow, and each service's state, process and log."""
-    from pipelines.io import airflow as airflow_io
+    from pipelines.io.processes import airflow as airflow_io
     from pipelines.jobs import stack
 
     current = current_settings()

@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pipelines.io.supervisor import Service
+from pipelines.io.processes.supervisor import Service
 from pipelines.progress import parse_batch, render_batch
 from pipelines.rendering import printable, status_text
 

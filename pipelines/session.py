@@ -78,7 +78,7 @@ PROPERTIES = {
     "spark.hadoop.parquet.block.size.row.check.min": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What the job takes out of Spark: the rows of small batches, unless they are large (`io/row_sizes.py`).
+    # What the job takes out of Spark: the rows of small batches, unless they are large (`io/delta/row_sizes.py`).
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }

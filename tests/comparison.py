@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord

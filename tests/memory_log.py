@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.io.kafka_log import OffsetRange
+from pipelines.io.kafka.log import OffsetRange
 from tests.frames import record_frame
 from tests.oracle.records import LogRecord
 

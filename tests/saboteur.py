@@ -17,12 +17,12 @@ import pytest
 from pyspark import SparkContext
 
 from pipelines import cli
-from pipelines.io import delta_rs, upkeep
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
-from pipelines.io.replays import Replays
+from pipelines.io.delta import delta_rs, files
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.replay import publication
+from pipelines.state.ledger import Ledger
+from pipelines.state.replay_records import Replays
 from tests.batches import Crashed
 
 CHANGES_OF_PLACE = (
@@ -33,7 +33,7 @@ CHANGES_OF_PLACE = (
     (Ledger, "append"),
 )
 STEPS = ((Lake, "_commit_of"), (LiveJob, "_planned"), *CHANGES_OF_PLACE)
-OF_COMPACTION = ((upkeep, "join"), (upkeep, "order"), (upkeep, "vacuum"), (upkeep, "write_checkpoint"))
+OF_COMPACTION = ((files, "join"), (files, "order"), (files, "vacuum"), (files, "write_checkpoint"))
 
 
 def crash() -> None:

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from pipelines import session
 from pipelines.graph import TURNS
-from pipelines.io import lake
-from pipelines.io.lake import Lake
+from pipelines.io.delta import lake
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.batch import Batch, Following
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import Case, Pack, cases, packed

@@ -6,8 +6,8 @@ from functools import reduce
 from pyspark.sql import DataFrame
 
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.io.kafka_log import OffsetRange, Offsets, RecordLog, within
-from pipelines.io.lake import Lake
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, within
 from pipelines.tables import TABLES
 
 BRONZE = {topic.name: f"bronze.{topic.name.replace('-', '_')}" for topic in INPUT_TOPICS}

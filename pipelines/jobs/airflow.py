@@ -8,9 +8,9 @@ from typing import NoReturn
 
 from pipelines import commands
 from pipelines.errors import StackError
-from pipelines.io import airflow
-from pipelines.io.log_tail import LogTail
-from pipelines.io.ports import why_unusable
+from pipelines.io.processes import airflow
+from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
 
 ADMIN = "admin"

@@ -17,8 +17,8 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed
-from pipelines.io import pid_lock
-from pipelines.io.whole_file import write_whole
+from pipelines.io.processes import pid_lock
+from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 
 TIMEOUT_SECONDS = 10.0

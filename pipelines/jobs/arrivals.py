@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_BATCHES, SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
 
 REPORTS, LEDGER = GOLD_REMAINING_STOPS.name, OPS_BATCHES.name

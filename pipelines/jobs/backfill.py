@@ -13,15 +13,15 @@ from pipelines.commands import Backfill
 from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependents
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.live_lock import borrowed, correcting
-from pipelines.io.snapshots import is_settled, snapshot
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import maintenance
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.replay.promote import settle
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.writer_lease import borrowed, correcting
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
 from pipelines.transforms.expiry import is_expired
 

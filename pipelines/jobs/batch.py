@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from pipelines.graph import TURNS
-from pipelines.io.kafka_log import OffsetRange, Offsets, ends, ranges_between
-from pipelines.io.ledger import Ledger, LedgerRow, TableState
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between
+from pipelines.state.ledger import Ledger, LedgerRow, TableState
 
 
 @dataclass(frozen=True)

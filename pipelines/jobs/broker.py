@@ -14,7 +14,7 @@ from typing import NoReturn
 import pipelines
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
-from pipelines.io.ports import why_unusable
+from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
 
 RUNTIME = Path(sys.prefix) / "runtime"

@@ -7,14 +7,14 @@ from datetime import timedelta
 
 from pipelines.commands import Compact
 from pipelines.errors import AnotherWriter, InvalidInput
-from pipelines.io import upkeep
-from pipelines.io.failures import explained
-from pipelines.io.live_lock import borrowed, files_held
-from pipelines.io.upkeep import State
+from pipelines.io.delta import files
+from pipelines.io.delta.files import State
+from pipelines.io.spark.failures import explained
 from pipelines.jobs.compacted import Compacted, TableCompacted
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.retention import needed
 from pipelines.settings import Settings
+from pipelines.state.writer_lease import borrowed, files_held
 from pipelines.tables import NOT_IN_THE_LEDGER, TABLES, Table
 
 HELD_BYTES = 32 * 2**20
@@ -50,7 +50,7 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     began = time.monotonic()
     must_stay = needed(root)
     tables = [table for table in (*TABLES, *NOT_IN_THE_LEDGER) if table.name in must_stay.versions]
-    before = {table.name: upkeep.state(_path(root, table)) for table in tables}
+    before = {table.name: files.state(_path(root, table)) for table in tables}
     crowded = [table for table in tables if before[table.name].has_many_small]
     left = _too_large(crowded, before) | _closed(root, crowded, must_stay.versions)
     to_join = [table for table in crowded if table.name not in left]
@@ -63,14 +63,14 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     for table in tables:
         path, name = _path(root, table), table.name
         with _files_held(root):
-            vacuum = upkeep.unneeded if dry_run else upkeep.vacuum
+            vacuum = files.unneeded if dry_run else files.vacuum
             vacuumed = vacuum(path, retention, must_stay.versions[name])
-            has_new_checkpoint = not dry_run and upkeep.write_checkpoint(path)
+            has_new_checkpoint = not dry_run and files.write_checkpoint(path)
         found.append(
             TableCompacted(
                 table=name,
                 before=before[name],
-                after=upkeep.state(path),
+                after=files.state(path),
                 is_joined=table in to_join and name not in left,
                 vacuumed=vacuumed,
                 has_new_checkpoint=has_new_checkpoint,
@@ -89,7 +89,7 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
 
 def _closed(root: str, tables: Iterable[Table], versions: Mapping[str, frozenset[int]]) -> dict[str, str]:
     """Tables that are not joined, and why: the commit would take a version out of the log that somebody needs."""
-    oldest = {table.name: upkeep.leaves_the_log(_path(root, table), versions[table.name]) for table in tables}
+    oldest = {table.name: files.leaves_the_log(_path(root, table), versions[table.name]) for table in tables}
     return {
         name: f"version {version} is needed, and a commit now would delete it from the log"
         for name, version in oldest.items()
@@ -109,7 +109,7 @@ def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str
 def _join(root: str, tables: Iterable[Table]) -> None:
     for table in tables:
         with _files_held(root):
-            upkeep.join(_path(root, table))
+            files.join(_path(root, table))
 
 
 def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]]:
@@ -121,7 +121,7 @@ def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]
             began = time.monotonic()
             check_promotions(root)
             for table in tables:
-                upkeep.order(_path(root, table), table.z_order_by)
+                files.order(_path(root, table), table.z_order_by)
             return time.monotonic() - began, {}
     except AnotherWriter:
         left = (

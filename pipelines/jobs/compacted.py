@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table as DrawnTable
 
-from pipelines.io.upkeep import Extent, State
+from pipelines.io.delta.files import Extent, State
 
 MIB = 2**20
 

@@ -5,8 +5,8 @@ import time
 from collections.abc import Callable
 
 from pipelines.graph import TURNS
-from pipelines.io.ledger import LedgerRow
 from pipelines.jobs.batch import Following, Reach
+from pipelines.state.ledger import LedgerRow
 
 
 class Cycle:

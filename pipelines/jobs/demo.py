@@ -11,7 +11,7 @@ from rich.live import Live
 from pipelines import commands
 from pipelines.demo_view import DemoView
 from pipelines.errors import PtsError
-from pipelines.io import airflow as airflow_io
+from pipelines.io.processes import airflow as airflow_io
 from pipelines.jobs import airflow, sql, stack
 from pipelines.jobs.watch import AirflowReady, LogLine, StateChange, Watch
 from pipelines.settings import Settings

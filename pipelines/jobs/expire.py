@@ -12,12 +12,12 @@ from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.errors import LakeMismatch, NotFound
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import maintenance
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.sole_writer import sole_writer
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import SILVER_SHIP_EVENTS
 from pipelines.transforms.expiry import is_expired
 

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import made_anew
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs.arrivals import REPORTS, Arrival, Batch, arrivals_of, batches_of
 from pipelines.jobs.report import PackageReport, Row, package_report, sources_of
 from pipelines.rendering import iso_utc, page_table, status_text
 from pipelines.settings import Settings
+from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import Any
 from pipelines.commands import Health
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import Unhealthy
-from pipelines.io.heartbeat import last_beat
-from pipelines.io.kafka_admin import end_offsets, records_between
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.admin import end_offsets, records_between
 from pipelines.settings import Settings
+from pipelines.state.heartbeat import last_beat
 from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, TABLES
 
 QUARANTINE_SPAN = "1 HOUR"

@@ -12,8 +12,8 @@ from pyspark.sql import types as T
 
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
-from pipelines.io.lake import Lake
-from pipelines.io.row_sizes import IS_LARGE, RAW, all_small, marked
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.row_sizes import IS_LARGE, RAW, all_small, marked
 from pipelines.transforms.windows import MICROS_PER_HOUR, hour_of
 
 

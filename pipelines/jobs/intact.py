@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
 from pipelines.graph import flows_into
-from pipelines.io.lake import Lake, is_gold, way_out
-from pipelines.io.ledger import LedgerRow
+from pipelines.io.delta.lake import Lake, is_gold, way_out
+from pipelines.state.ledger import LedgerRow
 from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
 
 MAINTENANCE = re.compile(r"(rebuild|expire|backfill)-")

@@ -7,14 +7,14 @@ from pyspark.sql import SparkSession
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.graph import FLOWS, flows_into, with_dependents
-from pipelines.io.kafka_log import RecordLog
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.log import RecordLog
 from pipelines.jobs.batch import Batch, Following, Reach, Standing, maintenance_batch
 from pipelines.jobs.cycle import Cycle
 from pipelines.jobs.intact import State, prepare
 from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.settings import Settings, WireFormat
+from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import OPS_BATCHES
 
 

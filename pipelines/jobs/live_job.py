@@ -17,12 +17,10 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
-from pipelines.io.checkpoint import Checkpoint
-from pipelines.io.failures import known_failure
-from pipelines.io.kafka_admin import begin_offsets, end_offsets
-from pipelines.io.kafka_log import KafkaLog, Offsets, ends, starts
-from pipelines.io.ledger import Ledger
-from pipelines.io.live_lock import LiveLock
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
+from pipelines.io.spark.checkpoint import Checkpoint
+from pipelines.io.spark.failures import known_failure
 from pipelines.jobs.batch import Batch
 from pipelines.jobs.lake_job import LakeJob
 from pipelines.jobs.live_progress import LiveProgress
@@ -39,6 +37,8 @@ from pipelines.jobs.position import (
 )
 from pipelines.jobs.same_log import check_same_log
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from pipelines.state.writer_lease import LiveLock
 from pipelines.tables import OPS_BATCHES
 
 QUERY = "live"

@@ -10,12 +10,12 @@ from typing import Any, Self
 from rich.console import Console
 
 from pipelines.errors import BrokerUnavailable
-from pipelines.io.heartbeat import beat
-from pipelines.io.kafka_admin import TIMEOUT_SECONDS, end_offsets, records_between
-from pipelines.io.kafka_log import Offsets
-from pipelines.io.ledger import LedgerRow
+from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
+from pipelines.io.kafka.log import Offsets
 from pipelines.jobs.position import check_ends
 from pipelines.progress import show_line
+from pipelines.state.heartbeat import beat
+from pipelines.state.ledger import LedgerRow
 
 BEAT_SECONDS = 1.0
 

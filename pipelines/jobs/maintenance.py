@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Counts, Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.batch import Batch
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
+from pipelines.state.ledger import Counts, Ledger, LedgerRow
 from pipelines.tables import TABLES
 
 

@@ -32,14 +32,14 @@ from pipelines.graph import (
     StartedAt,
     flows_into,
 )
-from pipelines.io import delta_rs
-from pipelines.io.kafka_log import OffsetRange, RecordLog, ranges_between, within
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
-from pipelines.io.table_log import Change, Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Change, Transaction
+from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, within
 from pipelines.jobs.batch import Batch, Reach, Standing
 from pipelines.jobs.heard import Heard, hear
 from pipelines.session import planned_for
+from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged

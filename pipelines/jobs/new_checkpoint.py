@@ -11,15 +11,13 @@ from datetime import UTC, datetime
 
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import InvalidInput, LakeMismatch, NotFound
-from pipelines.io import delta_rs
-from pipelines.io.checkpoint import SEE, Checkpoint
-from pipelines.io.failures import explained
-from pipelines.io.kafka_log import Offsets, ranges_between
-from pipelines.io.lake import Lake, is_gold, way_out
-from pipelines.io.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
-from pipelines.io.live_lock import files_held
-from pipelines.io.reader import LakeReader
-from pipelines.io.table_log import Change, Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import Lake, is_gold, way_out
+from pipelines.io.delta.table_log import Change, Transaction
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import Offsets, ranges_between
+from pipelines.io.spark.checkpoint import SEE, Checkpoint
+from pipelines.io.spark.failures import explained
 from pipelines.jobs.batch import Standing
 from pipelines.jobs.intact import NEW_CHECKPOINT, state_of
 from pipelines.jobs.position import (
@@ -30,6 +28,8 @@ from pipelines.jobs.position import (
     check_promotions,
     starting_offsets,
 )
+from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
+from pipelines.state.writer_lease import files_held
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 
 NO_BATCH = -1

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
-from pipelines.io.checkpoint import SEE, WAY_OUT, Checkpoint
-from pipelines.io.kafka_log import Offsets
-from pipelines.io.ledger import LedgerRow
-from pipelines.io.replays import Replays, half_done
+from pipelines.io.kafka.log import Offsets
+from pipelines.io.spark.checkpoint import SEE, WAY_OUT, Checkpoint
+from pipelines.state.ledger import LedgerRow
+from pipelines.state.replay_records import Replays, half_done
 
 
 def starting_offsets(last: LedgerRow | None, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> Offsets:

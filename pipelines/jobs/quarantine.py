@@ -3,7 +3,7 @@
 from typing import Any
 
 from pipelines.commands import QuarantineShow
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 
 LISTED = """

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL, ReplayRequest
-from pipelines.io.consumer import messages
-from pipelines.io.kafka_admin import create_topics, topic_states
+from pipelines.io.kafka.admin import create_topics, topic_states
+from pipelines.io.kafka.consumer import messages
 from pipelines.settings import Settings
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from pipelines.errors import NotFound
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Replay, Replays
-from pipelines.io.snapshots import snapshot
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.snapshots import snapshot
 from pipelines.tables import OPS_BATCHES
 
 Versions = Mapping[str, int]

@@ -6,9 +6,9 @@ import pyarrow as pa
 
 from pipelines.errors import LogTruncated
 from pipelines.graph import FLOWS, Log
-from pipelines.io.consumer import Message, first_messages
-from pipelines.io.kafka_log import Offsets
-from pipelines.io.lake import Lake
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.consumer import Message, first_messages
+from pipelines.io.kafka.log import Offsets
 from pipelines.tables import Table
 
 ARCHIVES = [(flow.into, read.topic.name) for flow in FLOWS for read in flow.reads if isinstance(read, Log)]

@@ -11,9 +11,9 @@ from typing import Protocol
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import TopicMismatch
-from pipelines.io.kafka_admin import begin_offsets, end_offsets, topic_states
-from pipelines.io.log_producer import LogProducer
-from pipelines.jobs.interrupts import signals_ask_to_stop
+from pipelines.io.kafka.admin import begin_offsets, end_offsets, topic_states
+from pipelines.io.kafka.producer import LogProducer
+from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.simulation.pacing import slices

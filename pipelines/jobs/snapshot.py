@@ -3,9 +3,9 @@
 from typing import Any
 
 from pipelines.commands import Snapshot
-from pipelines.io.snapshots import snapshot
 from pipelines.rendering import iso_utc
 from pipelines.settings import Settings
+from pipelines.state.snapshots import snapshot
 
 
 def run(command: Snapshot, settings: Settings) -> dict[str, Any]:

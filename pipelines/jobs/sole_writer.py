@@ -5,9 +5,9 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.io.live_lock import borrowed, correcting
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.writer_lease import borrowed, correcting
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from pipelines.errors import JavaEnded, PtsError
-from pipelines.io.failures import explained
+from pipelines.io.spark.failures import explained
 from pipelines.session import LAST_WORDS_SECONDS, close_session, java_exit_code, open_session
 from pipelines.settings import Settings
 

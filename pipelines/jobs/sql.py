@@ -7,9 +7,9 @@ import pyarrow as pa
 
 from pipelines.commands import Sql
 from pipelines.errors import InvalidInput, LakeMismatch
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
+from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import OPS_BATCHES
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from itertools import chain
 
 from pipelines import commands
 from pipelines.errors import InvalidInput, StackError
-from pipelines.io import airflow as airflow_io
-from pipelines.io import kafka_admin
-from pipelines.io.log_tail import LogTail
-from pipelines.io.supervisor import GROUPS, SERVICES, Service, Supervisor
+from pipelines.io.kafka import admin
+from pipelines.io.processes import airflow as airflow_io
+from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.signals import signals_interrupt, undisturbed
+from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
 from pipelines.jobs import airflow, broker, topics
-from pipelines.jobs.interrupts import signals_interrupt, undisturbed
 from pipelines.jobs.watch import AirflowReady, Watch, ended_by_itself
 from pipelines.settings import Settings
 
@@ -183,7 +183,7 @@ def _prepare_airflow(settings: Settings, say: Say) -> None:
 
 def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:
     deadline = time.monotonic() + BROKER_READY_SECONDS
-    while not kafka_admin.answers(settings.bootstrap_servers):
+    while not admin.answers(settings.bootstrap_servers):
         service = supervisor.services()["broker"]
         if not service.is_alive:
             raise ended_by_itself(service, tail)

@@ -2,13 +2,13 @@
 
 from pipelines.commands import Stream
 from pipelines.errors import Interrupted
-from pipelines.io.live_lock import live_lock
-from pipelines.jobs.interrupts import signals_ask_to_stop
+from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.jobs.live_job import QUERY, LiveJob
 from pipelines.jobs.replay import promote
 from pipelines.jobs.spark_job import spark_job
 from pipelines.jobs.topics import check_topics
 from pipelines.settings import Settings
+from pipelines.state.writer_lease import live_lock
 
 
 def run(command: Stream, settings: Settings) -> None:

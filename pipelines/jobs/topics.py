@@ -5,7 +5,7 @@ import time
 from pipelines import commands
 from pipelines.contracts.topics import TOPICS, Topic
 from pipelines.errors import BrokerUnavailable, TopicMismatch
-from pipelines.io.kafka_admin import TopicState, create_topics, end_offsets, topic_states
+from pipelines.io.kafka.admin import TopicState, create_topics, end_offsets, topic_states
 from pipelines.settings import Settings
 
 VISIBLE_WITHIN_SECONDS = 10.0

@@ -6,7 +6,7 @@ from itertools import chain
 
 from rich.console import Console
 
-from pipelines.io import airflow
+from pipelines.io.processes import airflow
 from pipelines.jobs import stack
 from pipelines.jobs.watch import AirflowReady, LogLine, StateChange
 from pipelines.progress import show_line

@@ -7,11 +7,11 @@ import duckdb
 
 from pipelines import commands
 from pipelines.errors import LakeUnavailable, Violation
-from pipelines.io.read_only import first_sentence
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.read_only import first_sentence
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs.verify_checks import CHECKS, STAGES, Check
 from pipelines.settings import Settings
+from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import TABLES
 
 NEWEST_BATCH = "SELECT max(batch_id) AS batch_id FROM ledger"

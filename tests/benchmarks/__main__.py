@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pipelines.jobs.interrupts import signals_interrupt
+from pipelines.io.processes.signals import signals_interrupt
 from tests.benchmarks import freshness
 from tests.benchmarks.comparison import comparison_of_ours
 from tests.benchmarks.correction import correction_of_ours

@@ -9,7 +9,7 @@ from types import TracebackType
 import pyarrow as pa
 from confluent_kafka import Consumer, TopicPartition
 
-from pipelines.io.kafka_admin import end_offsets
+from pipelines.io.kafka.admin import end_offsets
 from tests.benchmarks.delays import MESSAGES
 
 POLL_SECONDS = 0.01

@@ -8,8 +8,8 @@ from subprocess import PIPE
 from typing import Any
 
 from pipelines.errors import UndeclaredDifference
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.replays import Replay, Replays
+from pipelines.state.code_version import fingerprint
+from pipelines.state.replay_records import Replay, Replays
 from tests.benchmarks.contenders import Drain, pts
 from tests.benchmarks.driving import LIMIT_SECONDS, RunFailed, end, parsed
 from tests.benchmarks.growth import grow

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 from deltalake import DeltaTable
 
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.session import RUNTIME
 from pipelines.settings import Kafka, Settings
 from pipelines.settings_variables import as_variables

@@ -16,8 +16,8 @@ from typing import Any
 
 from pipelines import commands
 from pipelines.errors import NotFound
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import snapshot
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.state.snapshots import snapshot
 from tests.benchmarks import steady_feed
 from tests.benchmarks.contenders import Drain, pts
 from tests.benchmarks.driving import LIMIT_SECONDS, RunFailed, end, parsed

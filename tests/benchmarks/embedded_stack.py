@@ -6,7 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from pipelines.io.supervisor import GROUPS
+from pipelines.io.processes.supervisor import GROUPS
 from pipelines.jobs import stack
 from pipelines.settings import Airflow, Broker, Settings
 from tests.benchmarks.processes import Tree

@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.contracts.topics import PACKAGE_REPORTS, SHIP_EVENTS
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from tests.benchmarks import steady_feed
 from tests.benchmarks.arrivals import Arrivals
 from tests.benchmarks.contenders import Drain

@@ -13,8 +13,8 @@ from confluent_kafka import Consumer, Message, TopicPartition
 
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS
-from pipelines.io.kafka_admin import end_offsets
-from pipelines.io.log_producer import LogProducer
+from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.producer import LogProducer
 from pipelines.jobs import stack, topics
 from pipelines.jobs.simulate import append_paced
 from pipelines.settings import Broker, Settings

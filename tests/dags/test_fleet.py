@@ -20,7 +20,7 @@ from airflow.sdk.definitions.param import ParamsDict
 from dags import fleet
 from dags.pts_operator import PtsOperator
 from pipelines.commands import Backfill, ReplayVerify
-from pipelines.io.airflow import DAGS
+from pipelines.io.processes.airflow import DAGS
 from pipelines.jobs.backfill import WINDOW_FLOWS
 
 HELPERS = (DAGS / ".airflowignore").read_text().split()

@@ -21,11 +21,11 @@ from pipelines import cli
 from pipelines.commands import Check
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import ExpectationFailed, NotFound
-from pipelines.io.lake import Lake
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import snapshot
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.session import planned_for
 from pipelines.settings import Settings
+from pipelines.state.snapshots import snapshot
 from pipelines.tables import EXPECTED, OPS_BATCHES
 from tests.expectations.defects import CHECKED_AT, DEFECTS, MORE_DEFECTS, QUALITY, Defect, sound_lake
 from tests.healthy_lake import COMPLETE_BATCH, HealthyLake

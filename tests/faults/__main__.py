@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 
-from pipelines.jobs.interrupts import signals_interrupt
+from pipelines.io.processes.signals import signals_interrupt
 from tests.faults.campaign import KEPT, KINDS, Case, Verdict, cases, judged
 from tests.faults.gaps import BY_SPARK, GAPS
 

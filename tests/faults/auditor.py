@@ -12,8 +12,8 @@ from enum import Enum
 from pathlib import Path
 
 from pipelines.errors import LakeUnavailable, NotFound
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.state.snapshots import Snapshot, snapshot
 from tests.comparison import (
     COMPARED,
     assert_lake_equals_log,

@@ -12,7 +12,7 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, LakeMismatch, LogTruncated, TopicMismatch
-from pipelines.io.kafka_admin import end_offsets
+from pipelines.io.kafka.admin import end_offsets
 from pipelines.jobs import simulate, stack, topics
 from tests.faults.gaps import CHECKPOINT
 from tests.faults.scene import Scene

@@ -8,7 +8,7 @@ import runpy
 import sys
 
 from pipelines import session
-from pipelines.io import lake
+from pipelines.io.delta import lake
 
 if __name__ == "__main__":
     session.UNFUSED_ROWS = lake.FEW_ROWS = 0

@@ -4,7 +4,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.io.log_producer import LogProducer
+from pipelines.io.kafka.producer import LogProducer
 from tests.faults.scene import Scene
 
 CHANGES = (

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pipelines.errors import LakeMismatch
 from pipelines.graph import FLOWS
-from pipelines.io.replays import Replays
+from pipelines.state.replay_records import Replays
 from pipelines.tables import OPS_BATCHES
 from tests.faults.auditor import Wrong
 from tests.faults.gaps import without_commit

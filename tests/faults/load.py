@@ -19,7 +19,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.jobs.interrupts import signals_ask_to_stop
+from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.simulation.feed import feed
 from pipelines.simulation.pacing import slices
 from pipelines.simulation.record import Record

@@ -23,8 +23,8 @@ from pathlib import Path
 
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.io.log_producer import LogProducer
-from pipelines.jobs.interrupts import signals_interrupt
+from pipelines.io.kafka.producer import LogProducer
+from pipelines.io.processes.signals import signals_interrupt
 from pipelines.simulation.record import Record
 from pipelines.simulation.wire import Encode, Format, csv_line, encoder
 from tests.benchmarks.contenders import Drain, lake_rows, pts

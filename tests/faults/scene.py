@@ -15,8 +15,8 @@ from pathlib import Path
 
 from pipelines import commands
 from pipelines.errors import JavaEnded, PtsError
-from pipelines.io.heartbeat import last_beat
 from pipelines.jobs import stack, topics
+from pipelines.state.heartbeat import last_beat
 from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor
 from tests.faults.gaps import BY_SPARK, Gaps

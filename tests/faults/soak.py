@@ -26,10 +26,10 @@ from statistics import median
 from threading import Event
 from typing import NamedTuple
 
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import snapshot
-from pipelines.io.upkeep import MANY_SMALL
-from pipelines.jobs.interrupts import signals_interrupt
+from pipelines.io.delta.files import MANY_SMALL
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.processes.signals import signals_interrupt
+from pipelines.state.snapshots import snapshot
 from tests.benchmarks import steady_feed
 from tests.benchmarks.driving import end
 from tests.benchmarks.live_job import batches

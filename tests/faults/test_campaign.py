@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipelines.io.airflow import PROJECT
-from pipelines.io.pid_lock import holder
-from pipelines.io.snapshots import snapshot
+from pipelines.io.processes.airflow import PROJECT
+from pipelines.io.processes.pid_lock import holder
+from pipelines.state.snapshots import snapshot
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.faults import kills
 from tests.faults.auditor import Auditor, Partial, Wrong, check_whole

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import cli
-from pipelines.io.leash import PR_SET_PDEATHSIG, leashed
+from pipelines.io.processes.parent_death import PR_SET_PDEATHSIG, leashed
 from tests.saboteur import STEPS, Saboteur
 
 

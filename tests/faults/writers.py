@@ -11,8 +11,8 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 from pipelines.errors import AnotherWriter, LakeMismatch
-from pipelines.io.leash import end_holder
-from pipelines.io.pid_lock import holder
+from pipelines.io.processes.parent_death import end_holder
+from pipelines.io.processes.pid_lock import holder
 from tests.faults.auditor import Wrong
 from tests.faults.clocks import DAY_SECONDS
 from tests.faults.kills import INTERVAL, with_bug, wrong_windows

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
-from pipelines.io.kafka_admin import begin_offsets, end_offsets
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from tests.oracle.records import LogRecord
 
 INPUTS = ("ship-events", "ship-routes")

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 

@@ -20,20 +20,20 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
-from pipelines.io import airflow
-from pipelines.io.heartbeat import last_beat
-from pipelines.io.pid_lock import holder
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.processes import airflow
+from pipelines.io.processes.pid_lock import holder
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.replay import build
 from pipelines.settings import Airflow, Settings, Spark
+from pipelines.state.heartbeat import last_beat
 from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
-from tests.io.test_leash import becomes
+from tests.io.processes.test_parent_death import becomes
 from tests.ports import unused_ports
 from tests.window_bug import planted_bug
 

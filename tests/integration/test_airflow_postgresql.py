@@ -12,7 +12,7 @@ import psycopg2
 import pytest
 
 from pipelines.errors import StackError
-from pipelines.io import airflow
+from pipelines.io.processes import airflow
 from pipelines.jobs import airflow as job
 from pipelines.jobs import stack
 from pipelines.settings import Airflow, Settings

@@ -18,13 +18,13 @@ from deltalake import DeltaTable
 
 from pipelines import commands
 from pipelines.errors import NotFound
-from pipelines.io import upkeep
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import snapshot
+from pipelines.io.delta import files
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import stack, topics, verify
 from pipelines.jobs.compact import compact
 from pipelines.jobs.compacted import Compacted
 from pipelines.settings import Settings
+from pipelines.state.snapshots import snapshot
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
@@ -66,8 +66,8 @@ def read_until(stop: threading.Event, root: str) -> int:
 def compact_everything(root: str, monkeypatch: pytest.MonkeyPatch) -> Compacted:
     """Also what does not pay: the live job must lend the lake."""
     with monkeypatch.context() as patch:
-        patch.setattr(upkeep, "MANY_SMALL", 1)
-        patch.setattr(upkeep, "LONG_LOG", 1)
+        patch.setattr(files, "MANY_SMALL", 1)
+        patch.setattr(files, "LONG_LOG", 1)
         return compact(root, DAY)
 
 

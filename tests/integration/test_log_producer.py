@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
 
 from pipelines.errors import InvalidInput
-from pipelines.io.log_producer import LogProducer
+from pipelines.io.kafka.producer import LogProducer
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration

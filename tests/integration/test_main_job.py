@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.errors import LakeMismatch, LogTruncated
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream, WireFormat

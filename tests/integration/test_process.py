@@ -19,7 +19,7 @@ from confluent_kafka.admin import AdminClient
 
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
-from pipelines.io.kafka_admin import end_offsets
+from pipelines.io.kafka.admin import end_offsets
 from pipelines.jobs import simulate, stack, topics
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
@@ -239,7 +239,7 @@ import sys
 from pyspark.sql import functions as F
 from pipelines.contracts.topics import SHIP_ROUTES
 from pipelines.jobs.heard import hear
-from pipelines.io.lake import Lake
+from pipelines.io.delta.lake import Lake
 from pipelines.session import open_session
 from pipelines.settings import Settings
 

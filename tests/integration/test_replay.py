@@ -14,11 +14,11 @@ from confluent_kafka.admin import AdminClient
 from pyspark.sql import SparkSession
 
 from pipelines import commands
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import simulate, stack, topics
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
+from pipelines.state.snapshots import Snapshot, snapshot
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
 from tests.integration.conftest import embedded

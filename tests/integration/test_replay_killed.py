@@ -15,11 +15,11 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.errors import LakeMismatch
-from pipelines.io.replays import Replays
 from pipelines.jobs import simulate, stack, topics, verify
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.position import check_promotions
 from pipelines.settings import Settings
+from pipelines.state.replay_records import Replays
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log

@@ -15,8 +15,8 @@ from confluent_kafka.admin import AdminClient
 from pipelines import commands
 from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
-from pipelines.io import kafka_admin
-from pipelines.io.pid_lock import holder
+from pipelines.io.kafka import admin
+from pipelines.io.processes.pid_lock import holder
 from pipelines.jobs import stack, topics
 from pipelines.settings import Broker, Kafka, Settings
 from pipelines.settings_variables import as_variables
@@ -46,7 +46,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     told = json.loads(pts(stack_settings, "status", "--json").stdout)
     assert told["bootstrap_servers"] == stack_settings.bootstrap_servers
     assert told["services"]["broker"]["state"] == "RUNNING"
-    assert kafka_admin.answers(stack_settings.bootstrap_servers)
+    assert admin.answers(stack_settings.bootstrap_servers)
 
     again = pts(stack_settings, "up", "broker")
     assert (again.returncode, again.stderr.count("\n")) == (StackError.exit_code, 1)
@@ -119,7 +119,7 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     assert {name for names in created for name in names} == {topic.name for topic in TOPICS}
     assert topics.run(commands.Topics(), stack_settings) == ()
     topics.check_topics(stack_settings)
-    assert kafka_admin.end_offsets(servers, ["ship-events"]) == {"ship-events": dict.fromkeys(range(4), 0)}
+    assert admin.end_offsets(servers, ["ship-events"]) == {"ship-events": dict.fromkeys(range(4), 0)}
 
     three = stack_settings.model_copy(update={"kafka": Kafka(partitions=3)})
     with pytest.raises(TopicMismatch, match="ship-events has 4 partitions, PTS_KAFKA__PARTITIONS says 3"):
@@ -129,7 +129,7 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     _set_config(servers, "ship-events", "retention.ms", "1000")
     with pytest.raises(TopicMismatch, match=r"retention\.ms=1000 where the contract says -1: set retention\.ms=-1"):
         topics.run(commands.Topics(), stack_settings)
-    assert "ship-routes" not in kafka_admin.topic_states(servers, ["ship-routes"])
+    assert "ship-routes" not in admin.topic_states(servers, ["ship-routes"])
 
 
 def _run_and_kill_the_broker(settings: Settings) -> None:

@@ -13,11 +13,11 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.errors import NotFound
-from pipelines.io.reader import LakeReader
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import stack, topics, verify
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
+from pipelines.state.snapshots import Snapshot, snapshot
 from tests.cases import packed
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded

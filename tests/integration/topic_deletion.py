@@ -4,7 +4,7 @@ import time
 
 from confluent_kafka.admin import AdminClient
 
-from pipelines.io.kafka_admin import topic_states
+from pipelines.io.kafka.admin import topic_states
 
 GONE_WITHIN_SECONDS = 30.0
 

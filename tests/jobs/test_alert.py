@@ -16,7 +16,7 @@ import pytest
 from pipelines import cli_operations
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed
-from pipelines.io import pid_lock
+from pipelines.io.processes import pid_lock
 from pipelines.jobs import alert
 from pipelines.jobs.alert import place, run
 from pipelines.settings import Alerts, Settings

@@ -10,11 +10,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import Backfill
 from pipelines.errors import InvalidInput
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import backfill, expire
 from pipelines.jobs.backfill import Backfilled
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger, LedgerRow
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
 from tests.comparison import Rows, expected_rows

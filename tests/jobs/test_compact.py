@@ -13,16 +13,16 @@ from deltalake import DeltaTable
 
 from pipelines import cli, commands
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
-from pipelines.io import upkeep
-from pipelines.io.live_lock import borrowed, files_held, live_lock
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Promotion, Replay, Replays
-from pipelines.io.snapshots import snapshot
+from pipelines.io.delta import files
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import compact as job
 from pipelines.jobs import verify
 from pipelines.jobs.compact import compact
 from pipelines.jobs.retention import needed
 from pipelines.settings import Compact, Settings, load_settings
+from pipelines.state.replay_records import Promotion, Replay, Replays
+from pipelines.state.snapshots import snapshot
+from pipelines.state.writer_lease import borrowed, files_held, live_lock
 from pipelines.tables import TABLES
 from tests.healthy_lake import HealthyLake, healthy_lake
 
@@ -144,7 +144,7 @@ def test_version_that_the_log_has_lost_is_no_reason_to_fail(root: str) -> None:
 def test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "MANY_SMALL", 1)
+    monkeypatch.setattr(files, "MANY_SMALL", 1)
     Replays(root).save(replay(fence=EARLY_BATCH))
     DeltaTable(f"{root}/silver/ship_events").create_checkpoint()
     then = time.time() - 31 * DAY.total_seconds()
@@ -157,7 +157,7 @@ def test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_th
 
 
 def test_second_run_does_nothing(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "LONG_LOG", 4)
+    monkeypatch.setattr(files, "LONG_LOG", 4)
     first = compact(root, NO_TIME)
     assert all(each.has_new_checkpoint and each.vacuumed.file_count for each in first.tables if each.table == SCANS)
     before = sorted(Path(root).rglob("*"))
@@ -178,7 +178,7 @@ def test_dry_run_tells_what_would_go_and_writes_nothing(root: str) -> None:
 def test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_lends_the_lake(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep, "MANY_SMALL", 1)
+    monkeypatch.setattr(files, "MANY_SMALL", 1)
     monkeypatch.setattr(job, "borrowed", partial(borrowed, patience_seconds=0.1))
     with live_lock(root):
         found = {each.table: each for each in compact(root, DAY).tables}
@@ -193,7 +193,7 @@ def test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_lends_th
 
 
 def test_table_for_which_the_job_would_wait_for_too_long_is_left(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(upkeep, "MANY_SMALL", 1)
+    monkeypatch.setattr(files, "MANY_SMALL", 1)
     monkeypatch.setattr(job, "HELD_BYTES", 0)
     left = {each.table for each in compact(root, DAY).tables if each.left}
     assert left == {table.name for table in TABLES if not table.is_append_only}

@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 import pytest
 
 from pipelines.graph import TURNS
-from pipelines.io.kafka_log import OffsetRange
-from pipelines.io.ledger import LedgerRow, TableState
+from pipelines.io.kafka.log import OffsetRange
 from pipelines.jobs.batch import Following, Reach
 from pipelines.jobs.cycle import Cycle
+from pipelines.state.ledger import LedgerRow, TableState
 
 PACE = 60.0
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import LakeMismatch, NotFound
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.expire import expire
+from pipelines.state.ledger import Ledger, LedgerRow
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
 from tests.oracle.makers import at, route, scan

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.graph import FLOWS, TURNS
-from pipelines.io.lake import Lake
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import live_job
 from pipelines.jobs.batch import Batch, Following, maintenance_batch
 from pipelines.jobs.live_job import LiveJob

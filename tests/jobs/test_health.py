@@ -11,11 +11,11 @@ from deltalake import write_deltalake
 from pipelines.commands import Health
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import Unhealthy
-from pipelines.io import heartbeat
-from pipelines.io.kafka_log import Offsets
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import Offsets
 from pipelines.jobs import health
 from pipelines.settings import Quality, Settings
+from pipelines.state import heartbeat
 from tests.healthy_lake import healthy_lake
 from tests.oracle.makers import at
 

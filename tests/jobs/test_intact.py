@@ -14,14 +14,14 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, TableState
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Transaction
 from pipelines.jobs.batch import Standing
 from pipelines.jobs.intact import prepare
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger, TableState
 from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
 from tests.batches import WIRE_FORMATS, Crashed, CrashingLake, batches, new_lake, run
 from tests.memory_log import MemoryLog

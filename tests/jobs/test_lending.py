@@ -12,14 +12,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import AnotherWriter
-from pipelines.io.ledger import Ledger
-from pipelines.io.live_lock import Request, borrowed, live_lock
 from pipelines.jobs import live_job
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.cycle import Cycle
 from pipelines.jobs.live_job import LiveJob, Stopped
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from pipelines.state.writer_lease import Request, borrowed, live_lock
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
 from tests.comparison import expected_rows

@@ -12,11 +12,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
-from pipelines.io.ledger import Ledger
 from pipelines.jobs import live_job
 from pipelines.jobs.live_job import LiveJob, Stopped
 from pipelines.jobs.live_progress import LiveProgress
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
 from tests.batches import batches, new_lake, run, write_checkpoint
 from tests.cases import packed
 from tests.test_order_free import drawn

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, TopicMismatch
-from pipelines.io.heartbeat import last_beat
-from pipelines.io.kafka_admin import records_between
-from pipelines.io.kafka_log import OffsetRange, Offsets
-from pipelines.io.ledger import LedgerRow
+from pipelines.io.kafka.admin import records_between
+from pipelines.io.kafka.log import OffsetRange, Offsets
 from pipelines.jobs import live_progress
 from pipelines.jobs.live_progress import LiveProgress
+from pipelines.state.heartbeat import last_beat
+from pipelines.state.ledger import LedgerRow
 
 START: Offsets = {"ship-events": {0: 0, 1: 0}}
 BATCH = LedgerRow(

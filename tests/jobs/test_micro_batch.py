@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.graph import FLOWS, TURNS
-from pipelines.io import row_sizes
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Counts, Ledger
+from pipelines.io.delta import row_sizes
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.batch import Following
+from pipelines.state.ledger import Counts, Ledger
 from pipelines.tables import SILVER_QUARANTINE
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.comparison import expected_rows

@@ -14,18 +14,18 @@ from pyspark.sql import functions as F
 from pipelines.commands import Verify
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
 from pipelines.graph import FLOWS, TURNS
-from pipelines.io import delta_rs
-from pipelines.io.checkpoint import Checkpoint
-from pipelines.io.kafka_log import ends, offsets_json, starts
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.storage import Storage
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.storage import Storage
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.kafka.log import ends, offsets_json, starts
+from pipelines.io.spark.checkpoint import Checkpoint
 from pipelines.jobs import live_job, verify
 from pipelines.jobs.batch import Batch, Following, Reach, maintenance_batch
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.new_checkpoint import begin_anew
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_BATCHES, TABLES
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.comparison import Rows, expected_rows

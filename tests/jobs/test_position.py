@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from pipelines.errors import LakeMismatch, LogTruncated, PtsError, TopicMismatch
-from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
-from pipelines.io.ledger import LedgerRow
+from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
 from pipelines.jobs.position import check_agreement, check_partitions, check_plan, is_in_ledger, starting_offsets
+from pipelines.state.ledger import LedgerRow
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 BEGIN: Offsets = {"ship-events": {0: 0, 1: 0}}

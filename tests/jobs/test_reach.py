@@ -6,12 +6,12 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-import pipelines.io.lake
+import pipelines.io.delta.lake
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.graph import TURNS
-from pipelines.io.lake import FEW_ROWS
-from pipelines.io.ledger import Counts, LedgerRow
+from pipelines.io.delta.lake import FEW_ROWS
 from pipelines.jobs.batch import Batch, Following
+from pipelines.state.ledger import Counts, LedgerRow
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
 from tests.oracle.makers import at, scan
@@ -61,7 +61,7 @@ def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: 
     """The ledger's rows, and the tables after all batches: once as batches of few rows are run, once as of many."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipelines.io.lake, "FEW_ROWS", request.param)
+        patch.setattr(pipelines.io.delta.lake, "FEW_ROWS", request.param)
         rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
     return rows, tables(made)
 

@@ -10,13 +10,13 @@ from pyspark.sql import SparkSession
 from pipelines.commands import Rebuild
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.graph import TURNS, with_dependents
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import rebuild
 from pipelines.jobs.batch import Batch, Following, maintenance_batch
 from pipelines.jobs.intact import prepare
 from pipelines.jobs.live_job import LiveJob
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
 from tests.batches import batches, new_lake, run, tables
 from tests.cases import packed
 from tests.comparison import expected_rows

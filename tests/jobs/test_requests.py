@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.commands import Requests
 from pipelines.contracts.control import ReplayRequest
-from pipelines.io.consumer import Message
+from pipelines.io.kafka.consumer import Message
 from pipelines.jobs import requests
 from pipelines.settings import Settings
 

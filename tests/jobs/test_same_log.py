@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import LogTruncated
-from pipelines.io.consumer import Message
-from pipelines.io.kafka_log import Offsets
+from pipelines.io.kafka.consumer import Message
+from pipelines.io.kafka.log import Offsets
 from pipelines.jobs import same_log
 from pipelines.jobs.same_log import check_same_log
 from pipelines.tables import BRONZE_SHIP_EVENTS, Table

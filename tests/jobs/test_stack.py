@@ -13,9 +13,9 @@ import pytest
 
 from pipelines import settings_variables
 from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
-from pipelines.io.log_tail import LogTail
-from pipelines.io.pid_lock import guarded, holder
-from pipelines.io.supervisor import CONFIGURATION, SERVICES, Supervisor
+from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.pid_lock import guarded, holder
+from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.jobs import broker, stack
 from pipelines.settings import Airflow, Broker, Kafka, Settings
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import StackError
-from pipelines.io import airflow
+from pipelines.io.processes import airflow
 from pipelines.jobs import watch
 from pipelines.jobs.watch import AirflowReady, Watch
 from pipelines.settings import Settings

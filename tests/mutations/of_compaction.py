@@ -4,9 +4,9 @@ from tests.mutations.mutation import Mutation
 
 RETENTION = "pipelines/jobs/retention.py"
 COMPACT = "pipelines/jobs/compact.py"
-UPKEEP = "pipelines/io/upkeep.py"
+UPKEEP = "pipelines/io/delta/files.py"
 TESTS = "tests/jobs/test_compact.py"
-AGE = "tests/io/test_upkeep.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
+AGE = "tests/io/delta/test_files.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
 LEFT = f"{TESTS}::test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log"
 
 STAYS = "A vacuum leaves what somebody may read"
@@ -40,7 +40,7 @@ MUTATIONS = (
         APART, "a vacuum commits that it was there",
         UPKEEP, "hours, dry_run=True, enforce_retention_duration=False, full=True, keep_versions=needed",
         "hours, dry_run=False, enforce_retention_duration=False, full=True, keep_versions=needed",
-        "tests/io/test_upkeep.py::test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum",
+        "tests/io/delta/test_files.py::test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum",
     ),
     Mutation(
         STAYS, "a needed version leaves the log",
@@ -58,9 +58,9 @@ MUTATIONS = (
     ),
     Mutation(
         APART, "the job waits for a compaction that a command waits for",
-        "pipelines/io/live_lock.py",
+        "pipelines/state/writer_lease.py",
         'files_held(lake_root), locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"):',
         'locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"), files_held(lake_root):',
-        "tests/io/test_live_lock.py::test_lake_is_not_asked_for_before_a_compaction_is_done",
+        "tests/state/test_writer_lease.py::test_lake_is_not_asked_for_before_a_compaction_is_done",
     ),
 )  # fmt: skip

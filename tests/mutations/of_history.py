@@ -2,7 +2,7 @@
 
 from tests.mutations.mutation import Mutation
 
-DELTA_RS = "pipelines/io/delta_rs.py"
+DELTA_RS = "pipelines/io/delta/delta_rs.py"
 REPLAY = "pipelines/jobs/replay"
 BACKFILL = "pipelines/jobs/backfill.py"
 TESTS = "tests/jobs/replay"
@@ -94,8 +94,8 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "a command that is gone leaves the job's errand without a lock",
-        "pipelines/io/live_lock.py", "    if other := holder(_errand_file(lake_root)):", "    if other := None:",
-        "tests/io/test_live_lock.py::test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone",
+        "pipelines/state/writer_lease.py", "    if other := holder(_errand_file(lake_root)):", "    if other := None:",
+        "tests/state/test_writer_lease.py::test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone",
     ),
     Mutation(
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
@@ -109,8 +109,8 @@ MUTATIONS = (
     ),
     Mutation(
         APART, "a snapshot has them beside tables that were replaced",
-        "pipelines/io/snapshots.py", "WHERE NOT EXISTS (FROM", "WHERE EXISTS (SELECT 1) OR EXISTS (FROM",
-        "tests/io/test_snapshots.py::test_table_that_a_promotion_brought_stood_nowhere_before_it",
+        "pipelines/state/snapshots.py", "WHERE NOT EXISTS (FROM", "WHERE EXISTS (SELECT 1) OR EXISTS (FROM",
+        "tests/state/test_snapshots.py::test_table_that_a_promotion_brought_stood_nowhere_before_it",
     ),
     Mutation(
         APART, "a way back passes the promotion before",

@@ -4,7 +4,7 @@ from tests.mutations.mutation import Mutation
 
 POSITION = "pipelines/jobs/position.py"
 LOSS = "pipelines/jobs/new_checkpoint.py"
-LOCK = "pipelines/io/pid_lock.py"
+LOCK = "pipelines/io/processes/pid_lock.py"
 LIVE_JOB = "pipelines/jobs/live_job.py"
 SAME_LOG = "pipelines/jobs/same_log.py"
 
@@ -18,9 +18,9 @@ T_LOSS = "tests/jobs/test_new_checkpoint.py"
 GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends"
 BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
 NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
-SECOND_JOB = "tests/io/test_live_lock.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
+SECOND_JOB = "tests/state/test_writer_lease.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
 NOT_GIVEN_BACK = (
-    "tests/io/test_live_lock.py"
+    "tests/state/test_writer_lease.py"
     "::test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for[True]"
 )
 STOPPED_WHILE_LENT = (
@@ -128,12 +128,12 @@ MUTATIONS = (
     ),
     Mutation(
         AGREEMENT, "a checksum whose file is gone is taken for another job's",
-        "pipelines/io/checkpoint.py", "else newest + 1}.crc", "else newest + 2}.crc",
-        "tests/io/test_checkpoint.py::test_checksum_whose_file_is_gone_is_deleted_and_no_other",
+        "pipelines/io/spark/checkpoint.py", "else newest + 1}.crc", "else newest + 2}.crc",
+        "tests/io/spark/test_checkpoint.py::test_checksum_whose_file_is_gone_is_deleted_and_no_other",
     ),
     Mutation(
         AGREEMENT, "nobody looks whether the ledger has all its files",
-        "pipelines/io/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
+        "pipelines/state/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
         "tests/jobs/test_intact.py::test_ledger_that_lacks_a_file_is_refused_with_the_way_out",
     ),
     Mutation(
@@ -197,7 +197,7 @@ MUTATIONS = (
     ),
     Mutation(
         LENT, "it waits until the command gives the lake back",
-        "pipelines/io/live_lock.py", "while not stop.is_set():", "while True:",
+        "pipelines/state/writer_lease.py", "while not stop.is_set():", "while True:",
         NOT_GIVEN_BACK,
     ),
     Mutation(

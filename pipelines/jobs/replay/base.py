@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pipelines.io import delta_rs
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.kafka_log import ranges_between
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Replay
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import ranges_between
 from pipelines.jobs.lake_job import wire_formats
 from pipelines.settings import Settings
+from pipelines.state.code_version import fingerprint
+from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.state.replay_records import Replay
 from pipelines.tables import OPS_BATCHES, TABLES
 
 

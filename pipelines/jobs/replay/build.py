@@ -10,24 +10,24 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.kafka_admin import begin_offsets, end_offsets
-from pipelines.io.kafka_log import KafkaLog, OffsetRange, ranges_between
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
-from pipelines.io.live_lock import lock_file
-from pipelines.io.pid_lock import holder
-from pipelines.io.replays import Replay, Replays
-from pipelines.io.snapshots import snapshot
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
+from pipelines.io.processes.pid_lock import holder
+from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.stitched_log import StitchedLog
 from pipelines.jobs.batch import Batch
 from pipelines.jobs.expire import let_go
-from pipelines.jobs.interrupts import signals_ask_to_stop
 from pipelines.jobs.lake_job import LakeJob, wire_formats
 from pipelines.jobs.replay.plan import plan_until
 from pipelines.jobs.replay.progress import BuildProgress
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.code_version import fingerprint
+from pipelines.state.ledger import Ledger
+from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.snapshots import snapshot
+from pipelines.state.writer_lease import lock_file
 
 WAIT_SECONDS = 2.0
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from pipelines.commands import ReplayCompare
 from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
-from pipelines.io.replays import Comparison, Replays
-from pipelines.io.snapshots import snapshot
 from pipelines.jobs.replay.difference import Pair, TableCompared
 from pipelines.jobs.replay.page import page as html_page
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.replay_records import Comparison, Replays
+from pipelines.state.snapshots import snapshot
 from pipelines.tables import TABLES, Table
 
 

@@ -11,8 +11,8 @@ import duckdb
 from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 
-from pipelines.io.lake import Lake
-from pipelines.io.reader import LakeReader
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.session import planned_for
 from pipelines.tables import Table
 

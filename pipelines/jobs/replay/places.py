@@ -6,16 +6,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pipelines.errors import LakeMismatch
-from pipelines.io import delta_rs
-from pipelines.io.kafka_log import KafkaLog, Offsets, ranges_between
-from pipelines.io.lake import MANY, Lake
-from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Promotion, Replay
-from pipelines.io.snapshots import snapshot
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import MANY, Lake
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import KafkaLog, Offsets, ranges_between
 from pipelines.jobs.replay import publication
 from pipelines.settings import Settings
+from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
+from pipelines.state.replay_records import Promotion, Replay
+from pipelines.state.snapshots import snapshot
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 
 AT_ONCE = 4

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from pipelines.commands import ReplayPlan
 from pipelines.errors import LakeUnavailable, LogTruncated
-from pipelines.io.kafka_admin import begin_offsets, end_offsets
-from pipelines.io.kafka_log import OffsetRange, Offsets, ranges_between
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Replays, Step
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
 from pipelines.io.stitched_log import BRONZE, divided
 from pipelines.jobs.position import check_ends, check_partitions
 from pipelines.settings import Settings
+from pipelines.state.replay_records import Replays, Step
+from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import OPS_BATCHES, TABLES
 
 SPARE = 1.3

@@ -7,7 +7,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from pipelines.io.ledger import LedgerRow
+from pipelines.state.ledger import LedgerRow
 
 
 class BuildProgress:

@@ -11,21 +11,21 @@ from pyspark.sql import SparkSession
 from pipelines import errors
 from pipelines.commands import ReplayPromote
 from pipelines.errors import NotCompared, PtsError
-from pipelines.io.failures import explained
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.kafka_log import ranges_between
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.live_lock import borrowed, live_code
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Replay, Replays, Step
-from pipelines.io.snapshots import is_settled, snapshot
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import ranges_between
+from pipelines.io.spark.failures import explained
 from pipelines.jobs.maintenance import checked_job
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay.build import ReplayJob
 from pipelines.jobs.replay.places import begun, change_places, corrections, publish_changes, totals
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.code_version import fingerprint
+from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.replay_records import Replay, Replays, Step
+from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.writer_lease import borrowed, live_code
 from pipelines.tables import OPS_BATCHES
 
 NEAR_SECONDS = 5.0

@@ -5,9 +5,9 @@ import pyarrow as pa
 from pyspark.sql import functions as F
 
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.kafka_log import RecordLog
-from pipelines.io.lake import Lake
-from pipelines.io.reader import LakeReader
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import RecordLog
 from pipelines.tables import Table
 
 

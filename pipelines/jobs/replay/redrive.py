@@ -14,11 +14,7 @@ from pipelines.commands import QuarantineRedrive
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Counts, Ledger
-from pipelines.io.live_lock import correcting
-from pipelines.io.replays import Replay, Replays
-from pipelines.io.snapshots import Snapshot, snapshot
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.backfill import REACH, chosen, made_anew, within
 from pipelines.jobs.lake_job import wire_formats
 from pipelines.jobs.position import check_promotions
@@ -27,6 +23,10 @@ from pipelines.jobs.replay.places import totals
 from pipelines.jobs.replay.promote import Promoted, check_live_code, promoted, settle
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.ledger import Counts, Ledger
+from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.snapshots import Snapshot, snapshot
+from pipelines.state.writer_lease import correcting
 from pipelines.tables import (
     GOLD_REMAINING_STOPS,
     OPS_EXPIRED_REPORTS,

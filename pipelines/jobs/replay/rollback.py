@@ -4,17 +4,17 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayRollback
 from pipelines.errors import NotFound
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
-from pipelines.io.live_lock import correcting
-from pipelines.io.reader import LakeReader
-from pipelines.io.replays import Promotion, Replay, Replays
-from pipelines.io.snapshots import is_settled, snapshot
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs.replay import base
 from pipelines.jobs.replay.places import totals
 from pipelines.jobs.replay.promote import Promoted, already_promoted, promoted
 from pipelines.jobs.spark_job import spark_job
 from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from pipelines.state.replay_records import Promotion, Replay, Replays
+from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.writer_lease import correcting
 from pipelines.tables import OPS_BATCHES, TABLES
 
 

@@ -1,8 +1,8 @@
 """`pts replay list` and `pts replay drop`."""
 
 from pipelines.commands import ReplayDrop
-from pipelines.io.replays import Replay, Replays
 from pipelines.settings import Settings
+from pipelines.state.replay_records import Replay, Replays
 
 
 def listed(settings: Settings) -> list[Replay]:

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayDrop, ReplayVerify
 from pipelines.errors import NotFound
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.replays import Replay, Replays
-from pipelines.io.snapshots import newest_promotion, snapshot
 from pipelines.jobs.replay import build, compare, shadows
 from pipelines.jobs.replay.compare import Compared
 from pipelines.settings import Settings
+from pipelines.state.code_version import fingerprint
+from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.snapshots import newest_promotion, snapshot
 
 
 def run(command: ReplayVerify, settings: Settings) -> Compared:

@@ -18,14 +18,14 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.io.kafka_admin import end_offsets
-from pipelines.io.kafka_log import ranges_between
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Counts, Ledger, LedgerRow, TableState
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.log import ranges_between
 from pipelines.jobs.batch import Batch
 from pipelines.session import open_session
 from pipelines.settings import load_settings
+from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import (
     BRONZE_SHIP_EVENTS,
     GOLD_REMAINING_STOPS,

@@ -11,13 +11,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.graph import FLOWS, TURNS
-from pipelines.io.kafka_log import Offsets
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.log import Offsets
 from pipelines.jobs import backfill
 from pipelines.jobs.batch import Batch, Following
 from pipelines.jobs.replay import build, compare, places, plan, promote, redrive, rollback
 from pipelines.settings import Replay, Settings
+from pipelines.state.ledger import Ledger
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.cases import packed
 from tests.comparison import Rows

@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayCompare, ReplayPromote, ReplayRollback, Verify
-from pipelines.io import upkeep
+from pipelines.io.delta import files
 from pipelines.jobs import verify
 from pipelines.jobs.compact import compact
 from pipelines.jobs.compacted import Compacted
@@ -17,14 +17,14 @@ from tests.comparison import expected_rows
 from tests.jobs.replay.offline import DECLARED, PACK, Offline, fed
 from tests.saboteur import Saboteur
 
-STEPS = ((upkeep, "join"), (upkeep, "order"), (upkeep, "vacuum"), (upkeep, "write_checkpoint"))
+STEPS = ((files, "join"), (files, "order"), (files, "vacuum"), (files, "write_checkpoint"))
 
 
 @pytest.fixture(autouse=True)
 def _everything_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few files and commits there are."""
-    monkeypatch.setattr(upkeep, "MANY_SMALL", 2)
-    monkeypatch.setattr(upkeep, "LONG_LOG", 2)
+    monkeypatch.setattr(files, "MANY_SMALL", 2)
+    monkeypatch.setattr(files, "LONG_LOG", 2)
 
 
 def compacted(lake: Offline) -> Compacted:

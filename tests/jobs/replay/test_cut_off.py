@@ -4,12 +4,12 @@ import pytest
 
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayPromote, Verify
 from pipelines.errors import LakeMismatch
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
-from pipelines.io.replays import Replays
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import verify
 from pipelines.jobs.position import check_promotions
 from pipelines.jobs.replay import build, compare, places, promote
+from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.replay_records import Replays
 from pipelines.tables import TABLES
 from tests.comparison import expected_rows
 from tests.jobs.replay.offline import PACK, Offline

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.io.lake import Lake
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Transaction
 from pipelines.jobs.replay.difference import Pair, TableCompared
 from pipelines.tables import GOLD_CARRIER_THROUGHPUT
 from tests.frames import table_frame

@@ -9,12 +9,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import QuarantineRedrive, ReplayVerify
 from pipelines.contracts.rules import Reason
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger, LedgerRow
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs.batch import maintenance_batch
 from pipelines.jobs.expire import expire
 from pipelines.jobs.live_job import LiveJob
 from pipelines.jobs.replay import redrive, verify
+from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS, Table
 from tests.batches import Crashed, CrashingLake, new_lake, run
 from tests.comparison import expected_rows

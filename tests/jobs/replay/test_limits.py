@@ -3,9 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
-from pipelines.io.reader import LakeReader
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs.replay.plan import EXPIRED
-from tests.io.test_snapshots import NOON, batch
+from tests.state.test_snapshots import NOON, batch
 
 LATER = NOON + timedelta(hours=1)
 

@@ -9,8 +9,8 @@ import pytest
 
 from pipelines.commands import ReplayBuild, ReplayPlan
 from pipelines.errors import AnotherWriter, InvalidInput, LakeUnavailable, LogTruncated, NotFound
-from pipelines.io.replays import Replays
 from pipelines.jobs.replay import build, plan
+from pipelines.state.replay_records import Replays
 from tests.jobs.replay.offline import PACK, Offline, connected
 
 Usage = namedtuple("Usage", "total used free")

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipelines.io import delta_rs
-from pipelines.io.lake import Lake
-from pipelines.io.reader import LakeReader
-from pipelines.io.table_log import Transaction
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Transaction
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs.replay.publication import publish
 from pipelines.tables import GOLD_REMAINING_STOPS
 from tests.jobs.package_rows import REPORTS, report, scan

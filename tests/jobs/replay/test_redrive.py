@@ -14,13 +14,13 @@ from pyspark.sql import functions as F
 from pipelines.commands import QuarantineRedrive, QuarantineShow, ReplayPromote, ReplayRollback, ReplayVerify, Verify
 from pipelines.contracts.rules import Reason
 from pipelines.errors import LakeMismatch, NotCompared
-from pipelines.io import delta_rs
-from pipelines.io.live_lock import live_lock
-from pipelines.io.reader import LakeReader
+from pipelines.io.delta import delta_rs
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.jobs import micro_batch, quarantine
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import promote, redrive, rollback, verify
 from pipelines.jobs.replay.redrive import Redriven
+from pipelines.state.writer_lease import live_lock
 from tests.batches import Crashed
 from tests.comparison import expected_rows
 from tests.jobs.replay.offline import PACK, Offline, connected, fed

@@ -24,15 +24,15 @@ from pipelines.commands import (
 )
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated, NotCompared, NotFound, UndeclaredDifference
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.lake import Lake
-from pipelines.io.ledger import Ledger
-from pipelines.io.live_lock import live_lock
-from pipelines.io.replays import Replays
-from pipelines.io.snapshots import is_settled, snapshot
+from pipelines.io.delta.lake import Lake
 from pipelines.jobs import backfill
 from pipelines.jobs import verify as ledger_proof
 from pipelines.jobs.replay import build, compare, plan, promote, rollback, verify
 from pipelines.settings import Kafka
+from pipelines.state.ledger import Ledger
+from pipelines.state.replay_records import Replays
+from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.writer_lease import live_lock
 from tests.comparison import Rows, expected_rows
 from tests.jobs.replay.offline import DECLARED, PACK, WRONG_COLUMNS, Offline, connected, fed, planted_bug
 

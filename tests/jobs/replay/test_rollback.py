@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import NotFound
-from pipelines.io.replays import Promotion
 from pipelines.jobs.replay.rollback import insist_on_newest
-from tests.io.test_replays import replay
-from tests.io.test_snapshots import NOON, batch
+from pipelines.state.replay_records import Promotion
+from tests.state.test_replay_records import replay
+from tests.state.test_snapshots import NOON, batch
 
 
 def can_go_back(lake: Path, batch_id: int) -> bool:

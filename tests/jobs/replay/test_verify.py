@@ -8,11 +8,11 @@ import pytest
 
 from pipelines.commands import ReplayBuild, ReplayVerify
 from pipelines.errors import NotFound
-from pipelines.io.fingerprint import fingerprint
-from pipelines.io.replays import Comparison, Promotion, Replay, Replays
 from pipelines.jobs.replay import verify
 from pipelines.settings import Settings
-from tests.io.test_replays import replay
+from pipelines.state.code_version import fingerprint
+from pipelines.state.replay_records import Comparison, Promotion, Replay, Replays
+from tests.state.test_replay_records import replay
 
 NEWEST, GONE, PROMOTED = 9, 8, 2
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -1,0 +1,1 @@
+"""Delta tables and their files, by Spark and by delta-rs."""

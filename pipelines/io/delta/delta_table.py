@@ -1,0 +1,49 @@
+"""A Delta table in a folder, opened by delta-rs."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipelines.errors import LakeMismatch
+from pipelines.io.duckdb.read_only import first_sentence
+
+
+def opened(path: str, version: int | None = None) -> DeltaTable:
+    """The table at a version; at its newest, when none is given.
+
+    A checkpoint of its log that is gone is forgotten. To the Delta protocol, `_last_checkpoint` is a hint, and commits
+    say what a checkpoint says; but delta-rs 1.6 refuses a log whose hint leads nowhere.
+
+    Raises `LakeMismatch` when its log cannot be read.
+    """
+    try:
+        return DeltaTable(path, version=version)
+    except DeltaError as error:
+        if not _forgot_lost_checkpoint(path):
+            raise LakeMismatch(
+                f"The table at {path} cannot be read: {first_sentence(error)}. Restore the files of its log "
+                "(docs/runbook.md, 'A table was changed')."
+            ) from error
+    return opened(path, version)
+
+
+def last_checkpoint(path: str) -> int | None:
+    """The version of which the table's log says that there is a checkpoint; None when it says so of none."""
+    with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+        return int(json.loads(_hint(path).read_bytes())["version"])
+    return None
+
+
+def _forgot_lost_checkpoint(path: str) -> bool:
+    version = last_checkpoint(path)
+    if version is None or any(_hint(path).parent.glob(f"{version:020}.checkpoint*.parquet")):
+        return False
+    _hint(path).unlink()
+    return True
+
+
+def _hint(path: str) -> Path:
+    return Path(path, "_delta_log", "_last_checkpoint")

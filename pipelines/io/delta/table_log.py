@@ -1,0 +1,125 @@
+"""The log of a Delta table, `_delta_log`: which commits it holds, and what each of them did.
+
+Layout, from the Delta protocol: version n is the file `<n in 20 digits>.json`, one action a line; numbers have no gaps.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from pipelines.errors import LakeMismatch
+from pipelines.io.delta.storage import Storage
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """Makes a write idempotent: Delta takes (app_id, version) once, and silently ignores any version that is not newer.
+
+    So the app id must name everything that restarts the count: `<writer>/<flow>`, where the writer is the checkpoint's
+    identity, or that of one run of a maintenance command.
+    """
+
+    app_id: str
+    version: int
+
+    @property
+    def writer(self) -> str:
+        return self.app_id.partition("/")[0]
+
+
+@dataclass(frozen=True)
+class Change:
+    """A commit that changed a table's rows or definition, or carries a transaction.
+
+    Attributes:
+        version: The table version that it made.
+        operation: Delta's word for what was done.
+        transaction: By whose write; None for a program that gave none.
+        added: The files that it added, as the log describes them.
+    """
+
+    version: int
+    operation: str
+    transaction: Transaction | None
+    added: tuple[dict[str, Any], ...]
+
+    @property
+    def description(self) -> str:
+        """Which version, what and by whom, for a person."""
+        by = "another program" if self.transaction is None else f"{self.transaction.app_id} {self.transaction.version}"
+        return f"version {self.version} ({self.operation} by {by})"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """Names of the files that it added, relative to the table."""
+        return tuple(unquote(file["path"]) for file in self.added)
+
+    @property
+    def row_count(self) -> int:
+        """Rows in those files."""
+        return sum(json.loads(file["stats"])["numRecords"] for file in self.added)
+
+
+class TableLog:
+    """The log of one table, read only."""
+
+    def __init__(self, storage: Storage, table_path: str) -> None:
+        self._storage = storage
+        self._folder = f"{table_path}/_delta_log"
+
+    def newest_version(self) -> int:
+        """By a look at the whole folder.
+
+        Raises `LakeMismatch` when its commit is empty or torn. Power that is lost leaves such files, and not every
+        reader notices: to delta-rs, an empty one is a version in which nothing happened.
+        """
+        names = self._storage.names(self._folder)
+        version = max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
+        self._actions(version)
+        return version
+
+    def has(self, version: int) -> bool:
+        return self._storage.exists(self._file(version))
+
+    def changes(self, after: int) -> Iterator[Change]:
+        """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
+
+        Only the next commit is ever looked for.
+        """
+        version = after
+        while self.has(version + 1):
+            version += 1
+            if change := self.change(version):
+                yield change
+
+    def change(self, version: int) -> Change | None:
+        """What a commit did; None when it changed no row and carries no transaction. Raises as `newest_version`."""
+        actions = self._actions(version)
+        files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
+        redefines = any("metaData" in action or "protocol" in action for action in actions)
+        marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
+        if not (marks or redefines or any(file["dataChange"] for file in files)):
+            return None
+        operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
+        added = tuple(action["add"] for action in actions if "add" in action)
+        return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
+
+    def _actions(self, version: int) -> list[dict[str, Any]]:
+        file = self._file(version)
+        try:
+            actions = [json.loads(line) for line in self._storage.text(file).splitlines()]
+        except ValueError:
+            actions = []
+        if not actions:
+            raise LakeMismatch(
+                f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
+                "folder: `pts rebuild` makes it anew from silver; or rebuild the lake from the log "
+                "(docs/runbook.md, 'A table was changed')."
+            )
+        return actions
+
+    def _file(self, version: int) -> str:
+        return f"{self._folder}/{version:020d}.json"

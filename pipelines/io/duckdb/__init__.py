@@ -1,0 +1,1 @@
+"""SQL over a lake's tables without a JVM."""

@@ -1,0 +1,1 @@
+"""The log: records as frames, topics, offsets, messages read and sent."""

@@ -1,0 +1,154 @@
+"""Ranges of the log, and the frames that read or extend it."""
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from pipelines.io.kafka.producer import LogProducer
+
+Offsets = dict[str, dict[int, int]]
+"""topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
+
+CONSUMER = {
+    # Fewer and larger polls than by default (500): Spark asks for the ends of the log after each.
+    "kafka.max.poll.records": "5000",
+    # Compressed, as they are on the log: of texts that repeat themselves, a fetch of 1 MiB (the default) was 200 MB.
+    "kafka.max.partition.fetch.bytes": "131072",
+    # At the end of the log a consumer has already asked for more. The broker keeps that question for 500 ms, by
+    # default, and answers no other one meanwhile: Spark's, after every poll, for the ends of the log.
+    "kafka.fetch.max.wait.ms": "5",
+}
+
+
+FEW_MESSAGES = 10_000
+"""Up to here, messages are sent from this process."""
+
+
+@dataclass(frozen=True)
+class OffsetRange:
+    """The records of one partition at offsets `[start, end)`: the end is the offset of the next record."""
+
+    topic: str
+    partition: int
+    start: int
+    end: int
+
+    @property
+    def size(self) -> int:
+        """Offsets in the range: at least the number of its records (a transaction's markers take offsets too)."""
+        return self.end - self.start
+
+
+def ranges_between(start: Offsets, end: Offsets) -> tuple[OffsetRange, ...]:
+    """One range per partition of `end`; a partition that `start` lacks begins at 0."""
+    return tuple(
+        OffsetRange(topic, partition, start.get(topic, {}).get(partition, 0), offset)
+        for topic, partitions in sorted(end.items())
+        for partition, offset in sorted(partitions.items())
+    )
+
+
+def starts(ranges: Iterable[OffsetRange]) -> Offsets:
+    return ends(replace(part, end=part.start) for part in ranges)
+
+
+def ends(ranges: Iterable[OffsetRange]) -> Offsets:
+    offsets: Offsets = {}
+    for part in ranges:
+        offsets.setdefault(part.topic, {})[part.partition] = part.end
+    return offsets
+
+
+def within(ranges: Iterable[OffsetRange]) -> Column:
+    """Whether a row's Kafka coordinates are in one of the ranges. Delta skips the files whose offsets are outside."""
+    condition = F.lit(False)
+    for part in ranges:
+        if part.size:
+            in_range = (F.col("kafka_offset") >= part.start) & (F.col("kafka_offset") < part.end)
+            condition = condition | ((F.col("kafka_partition") == part.partition) & in_range)
+    return condition
+
+
+class RecordLog(Protocol):
+    """Where batches read records, and where reports go."""
+
+    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame: ...
+
+    def send(self, messages: DataFrame, topic: str, expected: int) -> None: ...
+
+
+class KafkaLog:
+    """The topics of one cluster, seen from Spark."""
+
+    def __init__(self, spark: SparkSession, bootstrap_servers: str) -> None:
+        self._spark = spark
+        self._servers = bootstrap_servers
+        self._options = {"kafka.bootstrap.servers": bootstrap_servers}
+
+    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
+        """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
+
+        They are read by as many tasks as a shuffle has, or fewer. An action fails when the log no longer holds all of
+        them: Spark's batch reader never skips.
+        """
+        tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
+        wanted = [part for part in ranges if part.topic == topic and part.size]
+        frame = (
+            self._spark.read.format("kafka")
+            .options(**self._options, includeHeaders="true", failOnDataLoss="true")
+            .options(**CONSUMER)
+            .option("assign", _json({topic: [part.partition for part in wanted]}))
+            .option("startingOffsets", _json({topic: {str(part.partition): part.start for part in wanted}}))
+            .option("endingOffsets", _json({topic: {str(part.partition): part.end for part in wanted}}))
+            .load()
+        )
+        return frame.select(
+            "key",
+            "value",
+            "headers",
+            F.col("topic").alias("kafka_topic"),
+            F.col("partition").alias("kafka_partition"),
+            F.col("offset").alias("kafka_offset"),
+            F.col("timestamp").alias("kafka_timestamp"),
+        ).coalesce(tasks)
+
+    def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
+        """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
+        return (
+            self._spark.readStream.format("kafka")
+            .options(**self._options, failOnDataLoss="true", maxOffsetsPerTrigger=str(max_records))
+            .option("subscribe", ",".join(topics))
+            .option("startingOffsets", offsets_json(start))
+            .load()
+        )
+
+    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
+        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all.
+
+        `expected` is about how many there are: few are taken out of Spark, whose own way costs as much as a batch's
+        whole computation.
+        """
+        if expected <= FEW_MESSAGES:
+            now = int(time.time() * 1000)
+            producer = LogProducer(self._servers, is_idempotent=False)
+            producer.append(
+                (topic, row["key"].encode(), None if row["value"] is None else row["value"].encode(), now)
+                for row in messages.toArrow().to_pylist()
+            )
+            producer.flush()
+            return
+        messages.write.format("kafka").options(**self._options).option("topic", topic).save()
+
+
+def offsets_json(offsets: Offsets) -> str:
+    """Offsets in the form that Spark's Kafka source reads and writes."""
+    return _json({topic: {str(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()})
+
+
+def _json(value: Mapping[str, object]) -> str:
+    return json.dumps(value, separators=(",", ":"), sort_keys=True)

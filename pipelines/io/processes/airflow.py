@@ -1,0 +1,119 @@
+"""The embedded Airflow: the environment in which each of its processes runs, and whether it is well.
+
+Airflow is configured by variables alone. What is not set here, `AIRFLOW__` variables of the caller may set.
+"""
+
+import base64
+import http.client
+import json
+import os
+import secrets
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pipelines
+from pipelines.settings import Settings
+from pipelines.settings_variables import as_variables
+
+PROJECT = Path(pipelines.__file__).parent.parent
+DAGS = PROJECT / "dags"
+LOCAL_SETTINGS = PROJECT / "infra" / "airflow"
+"""Where `airflow_local_settings` is."""
+
+COMMAND = (sys.executable, "-P", "-m", "airflow")
+PARALLELISM = 3
+"""Tasks at once: on two cores, a Spark command or two, and room for a task that only looks."""
+
+HEARTBEAT_TIMEOUT_SECONDS = 120
+"""A task that was not heard of for so long is tried again. It may be short, because a new try first ends what the last
+one left running (`parent_death.py`). A healthy one is heard of every 5 s, less often on an overloaded machine."""
+
+API_PATIENCE_SECONDS = 30
+"""How long a task waits for an answer of the API server: its first ones take more than 5 s, the default, on cores that
+Spark has taken."""
+
+ORPHANS_EVERY_SECONDS = 60
+"""How often tasks are looked for whose scheduler died."""
+
+SQLITE_PATIENCE_SECONDS = 60
+"""How long a writer waits for another: after the default, 5 s, it gives up, which a busy machine makes it do."""
+
+PARTS_WITH_HEALTH = ("metadatabase", "scheduler", "dag_processor")
+
+
+def home(settings: Settings) -> Path:
+    """Airflow's own folder: secrets, logs of tasks, and its database unless that is elsewhere."""
+    return settings.home.resolve() / "airflow"
+
+
+def url(settings: Settings) -> str:
+    """Of its pages, and of its API."""
+    return f"http://127.0.0.1:{settings.airflow.port}"
+
+
+def database(settings: Settings) -> str:
+    return settings.airflow.database or f"sqlite:///{home(settings)}/airflow.db?timeout={SQLITE_PATIENCE_SECONDS}"
+
+
+def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, str]:
+    """Variables for a process of Airflow, and through it for the `pts` commands of its tasks. Makes its folder."""
+    folder = home(settings)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)  # its database knows the hashes of passwords
+    configuration = {
+        "CORE__AUTH_MANAGER": "airflow.providers.fab.auth_manager.fab_auth_manager.FabAuthManager",
+        "CORE__DAGS_ARE_PAUSED_AT_CREATION": "False",
+        "CORE__DAGS_FOLDER": DAGS,
+        "CORE__EXECUTION_API_SERVER_URL": f"{url(settings)}/execution/",
+        "CORE__EXECUTOR": "LocalExecutor",
+        "CORE__LOAD_EXAMPLES": "False",
+        "CORE__PARALLELISM": PARALLELISM,
+        "CORE__PLUGINS_FOLDER": DAGS / "plugins",
+        "DATABASE__SQL_ALCHEMY_CONN": database(settings),
+        "API__BASE_URL": url(settings),
+        "API__HOST": "127.0.0.1",
+        "API__PORT": settings.airflow.port,
+        "API__WORKERS": 1,
+        "DAG_PROCESSOR__PARSING_PROCESSES": 1,
+        "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": ORPHANS_EVERY_SECONDS,
+        "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": HEARTBEAT_TIMEOUT_SECONDS,
+        "WORKERS__EXECUTION_API_TIMEOUT": API_PATIENCE_SECONDS,
+    } | _secrets(folder / "secrets.json")
+    fixed = {f"AIRFLOW__{name}": str(value) for name, value in configuration.items()}
+    path = os.pathsep.join(filter(None, [str(LOCAL_SETTINGS), inherited.get("PYTHONPATH")]))
+    return {**inherited, **as_variables(settings), **fixed, "AIRFLOW_HOME": str(folder), "PYTHONPATH": path}
+
+
+def is_healthy(settings: Settings) -> bool:
+    """Whether its API answers, and says that database, scheduler and DAG processor are well."""
+    connection = http.client.HTTPConnection("127.0.0.1", settings.airflow.port, timeout=5)
+    try:
+        connection.request("GET", "/api/v2/monitor/health")
+        told = json.loads(connection.getresponse().read())
+    except (OSError, http.client.HTTPException, ValueError):
+        return False
+    finally:
+        connection.close()
+    return all(told.get(part, {}).get("status") == "healthy" for part in PARTS_WITH_HEALTH)
+
+
+def _secrets(path: Path) -> dict[str, str]:
+    """The keys of this Airflow, made once, in a file that only this user can read."""
+    if not path.exists():
+        made = {
+            "CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
+            "API__SECRET_KEY": secrets.token_urlsafe(32),
+            "API_AUTH__JWT_SECRET": secrets.token_urlsafe(64),
+        }
+        draft = path.with_suffix(f".{os.getpid()}")
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump(made, file)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass  # another process was faster: its keys are the ones
+        finally:
+            draft.unlink()
+    found: dict[str, str] = json.loads(path.read_text())
+    return found

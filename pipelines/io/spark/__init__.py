@@ -1,0 +1,1 @@
+"""Spark's streaming checkpoint, and what Spark's failures mean."""

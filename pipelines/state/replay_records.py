@@ -1,0 +1,236 @@
+"""Each replay of a lake is a folder `$PTS_LAKE/_shadow/<id>`, with the tables it made and `replay.json`."""
+
+import json
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from pipelines.commands import REPLAY_ID
+from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
+from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
+from pipelines.io.processes.atomic_file import write_whole
+from pipelines.state.writer_lease import insist_on_no_errand, locked
+
+
+class Record(BaseModel):
+    """Part of `replay.json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Step(Record):
+    """A stretch of the log.
+
+    Attributes:
+        end: Up to where it is replayed.
+        batch_id: The row of the live ledger that ends there.
+        expired_before: What the live lake then let go: by table, rows older than this time.
+    """
+
+    end: Offsets
+    batch_id: int
+    expired_before: Mapping[str, datetime] = {}
+
+
+class Comparison(Record):
+    """The newest comparison of live and shadow.
+
+    Attributes:
+        compared_at: When.
+        live_versions, shadow_versions: What was compared, by table.
+        declared: Differences that were declared beforehand.
+        differing: Rows that are missing, extra or changed, by table; only tables that have some.
+        has_passed: Whether all of them were declared.
+    """
+
+    compared_at: datetime
+    live_versions: Mapping[str, int]
+    shadow_versions: Mapping[str, int]
+    declared: tuple[str, ...]
+    differing: Mapping[str, int]
+    has_passed: bool
+
+
+class Promotion(Record):
+    """One time that the replay's tables took the place of the live ones.
+
+    Attributes:
+        begun_at: When the lake was held for it.
+        batch_id: The row of the live ledger that tells of it.
+        way_back_to: The newest batch before it at which all live tables stood.
+        before: Their versions there.
+        shadow_versions: Versions of the replay's tables that took their place.
+        positions: The batch at which those of them stand that follow and have not come up to this one.
+        done_at: When that row was written; None while it is under way, or was cut off.
+    """
+
+    begun_at: datetime
+    batch_id: int
+    way_back_to: int
+    before: Mapping[str, int]
+    shadow_versions: Mapping[str, int]
+    positions: Mapping[str, int]
+    done_at: datetime | None = None
+
+    @property
+    def way_back(self) -> str:
+        """Name of the replay that rolls it back."""
+        return f"back-{self.batch_id}"
+
+
+class Replay(Record):
+    """The log's history through the code of today, into tables of its own.
+
+    Attributes:
+        replay_id: Names its folder, and begins the app id of its transactions.
+        created_at: When it was planned.
+        fence: The batch of the live ledger at which live and shadow are compared.
+        begin: Where on the log the replay begins.
+        steps: What it replays, in order: up to the fence, and when it is promoted on to where the live job is.
+        max_records: Most records in a batch.
+        code: Fingerprint of the code that builds it (`pipelines.state.code_version.py`).
+        formats: How the values of each topic were read.
+        base: Versions of the live tables from which it starts, if not from nothing: a rollback.
+        built: The batch of its own ledger at which its tables stand at the fence; None before they do.
+        comparison: The newest; None before the first.
+        promotions: Oldest first.
+    """
+
+    replay_id: str
+    created_at: datetime
+    fence: int
+    begin: Offsets
+    steps: tuple[Step, ...]
+    max_records: int
+    code: str
+    formats: Mapping[str, str] = {}
+    base: Mapping[str, int] = {}
+    built: int | None = None
+    comparison: Comparison | None = None
+    promotions: tuple[Promotion, ...] = ()
+
+    @property
+    def under_way(self) -> Promotion | None:
+        """The promotion that was begun and is not done."""
+        return self.promotions[-1] if self.promotions and self.promotions[-1].done_at is None else None
+
+    def live_batch(self, at: Offsets) -> int | None:
+        """The batch of the live ledger that ends where a step of this one ends, or where it begins; None elsewhere."""
+        known = {step.batch_id: step.end for step in self.steps} | ({self.fence: self.begin} if self.base else {})
+        return max((batch_id for batch_id, end in known.items() if end == at), default=None)
+
+    def batches(self) -> Iterator[tuple[int, tuple[OffsetRange, ...]]]:
+        """Its batches: the number of the step, and what is read. The same at every start, so that one that was cut off
+        is known again."""
+        begin = self.begin
+        for number, step in enumerate(self.steps):
+            stretch = ranges_between(begin, step.end)
+            size = sum(part.size for part in stretch)
+            count = -(-size // self.max_records)
+            for each in range(count):
+                yield number, tuple(_slice(part, each, count) for part in stretch)
+            begin = step.end
+
+
+def _was_cut_off(record: Path) -> bool:
+    """Whether a replay's record, also one of other code, says that its promotion is under way."""
+    try:
+        promotions = json.loads(record.read_text())["promotions"]
+        return bool(promotions) and promotions[-1]["done_at"] is None
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return False
+
+
+def half_done(replay_id: str) -> str:
+    """Says so of a replay whose promotion was cut off, and what to do; without a full stop."""
+    return (
+        f"The promotion of the replay {replay_id} was cut off between tables. `pts replay promote {replay_id}` "
+        "finishes it"
+    )
+
+
+def _slice(part: OffsetRange, number: int, count: int) -> OffsetRange:
+    """One of `count` parts of about the same size."""
+    begin, end = (part.start + part.size * each // count for each in (number, number + 1))
+    return OffsetRange(part.topic, part.partition, begin, end)
+
+
+class Replays:
+    """The replays of the lake under a root, which must be a folder.
+
+    Raises `InvalidInput` for a lake at a URI.
+    """
+
+    def __init__(self, lake_root: str) -> None:
+        if "://" in lake_root:
+            raise InvalidInput(f"The lake {lake_root} is not a folder: history is replayed in a folder only.")
+        self._root = Path(lake_root) / "_shadow"
+
+    def root(self, replay_id: str) -> str:
+        """The lake that a replay builds. Raises `InvalidInput` for what cannot be the name of one."""
+        if not re.fullmatch(REPLAY_ID, replay_id):
+            raise InvalidInput(f"{replay_id!r} is no replay's name: lower-case letters, digits and dashes, at most 63.")
+        return str(self._root / replay_id)
+
+    def all(self) -> list[Replay]:
+        """Oldest first."""
+        found = []
+        for path in self._root.glob("*/replay.json"):
+            with suppress(NotFound):  # it is being dropped
+                found.append(self.load(path.parent.name))
+        return sorted(found, key=lambda replay: replay.created_at)
+
+    def cut_off(self) -> list[str]:
+        """Those whose promotion was begun and is not done, also if another code wrote that down."""
+        return sorted(path.parent.name for path in self._root.glob("*/replay.json") if _was_cut_off(path))
+
+    def load(self, replay_id: str) -> Replay:
+        """Raises `NotFound` when there is none of that name, `LakeMismatch` when its record says nothing."""
+        path = Path(self.root(replay_id)) / "replay.json"
+        try:
+            return Replay.model_validate_json(path.read_text())
+        except FileNotFoundError as error:
+            names = ", ".join(sorted(path.parent.name for path in self._root.glob("*/replay.json")))
+            raise NotFound(f"There is no replay {replay_id}. There is: {names or 'none'}.") from error
+        except ValidationError as error:
+            raise LakeMismatch(f"{path} is not a replay's record: `pts replay drop {replay_id}`.") from error
+
+    def save(self, replay: Replay) -> None:
+        """Writes the record, as a whole or not at all."""
+        path = Path(self.root(replay.replay_id)) / "replay.json"
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, replay.model_dump_json(indent=2), is_lasting=True)
+        except OSError as error:
+            raise LakeUnavailable(f"{path} cannot be written: {error.strerror}.") from error
+
+    def drop(self, replay_id: str) -> None:
+        """Deletes the replay's folder, also one whose record says nothing.
+
+        Raises `NotFound` when there is none, `LakeMismatch` when its promotion was cut off: only with the folder can
+        that be finished.
+        """
+        if _was_cut_off(Path(self.root(replay_id)) / "replay.json"):
+            raise LakeMismatch(f"{half_done(replay_id)}, by the code that began it; then it can be dropped.")
+        if not self.clear(replay_id):
+            self.load(replay_id)
+
+    def clear(self, replay_id: str) -> bool:
+        """The same, if there is one; tells whether there was."""
+        folder = Path(self.root(replay_id))
+        is_there = folder.is_dir()
+        if is_there:
+            shutil.rmtree(folder)
+        return is_there
+
+    @contextmanager
+    def one_at_a_time(self) -> Iterator[None]:
+        """Holds the lake's replays; the lock goes with the process. Raises `AnotherWriter` when another one has it."""
+        with locked(self._root / "_replay.lock", "already works on a replay of this lake. Wait for it, or stop it."):
+            insist_on_no_errand(str(self._root.parent))
+            yield

@@ -1,0 +1,170 @@
+"""The lake at a batch: which version of every table holds the rows that follow the log up to there."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from pipelines.errors import NotFound
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.tables import OPS_BATCHES, Table
+
+LEDGER = OPS_BATCHES.name
+STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
+PROMOTIONS = f"(SELECT batch_id AS promoted_at FROM {LEDGER} WHERE replay_id IS NOT NULL)"
+STOOD_AT = f"""(
+    SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
+    FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id) AS states
+    WHERE NOT EXISTS (FROM {PROMOTIONS} WHERE position < promoted_at AND promoted_at <= states.batch_id)
+)"""
+"""One row for each batch at which a table stood: its state, as the first ledger row that has it there says. A table
+that a promotion brought stood nowhere before that."""
+
+COMPLETE = f"""(
+    SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STOOD_AT} GROUP BY batch_id)
+    JOIN (SELECT batch_id, len(tables) AS table_count FROM {LEDGER}) USING (batch_id, table_count)
+)"""
+"""The batches at which every table of their time stood. Tables that follow may have come there later."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A batch at which all tables agree.
+
+    Attributes:
+        batch_id: The batch.
+        committed_at: When its last table was written, in UTC.
+        versions: Delta version of each table after it, as the ledger says; the ledger itself is not among them.
+        expired_before: The time up to which each table had let rows go; None if it never did.
+    """
+
+    batch_id: int
+    committed_at: datetime
+    versions: Mapping[str, int]
+    expired_before: Mapping[str, datetime | None]
+
+    def insist_on(self, tables: Iterable[Table]) -> None:
+        """Raises `NotFound` when the batch is from before one of the tables."""
+        if unknown := [table.name for table in tables if table.name not in self.versions and table != OPS_BATCHES]:
+            raise NotFound(f"Batch {self.batch_id} has no {', '.join(unknown)} yet: start the job once with this code.")
+
+
+def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
+    """The lake at a batch; at the newest complete one when none is given.
+
+    `LakeReader(root, found.versions, until_batch=found.batch_id)` reads it. Whether the files of those versions are
+    still there only reading them shows.
+
+    Raises `NotFound` when there is no such batch, when not all tables stood at it, and when a table was made anew
+    since, so that its old versions are gone.
+    """
+    reader = LakeReader(lake_root)
+    batch_id = _newest_complete(reader) if batch_id is None else batch_id
+    row = _first(reader, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
+    if not row:
+        raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(reader)}.")
+    found = reader.query(f"FROM {STOOD_AT} WHERE batch_id = ?", [batch_id]).to_pylist()
+    tables = {state["table_name"]: state for state in found}
+    _check_complete(reader, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
+    _check_readable(reader, batch_id)
+    return Snapshot(
+        batch_id=batch_id,
+        committed_at=row["committed_at"].astimezone(UTC),
+        versions={name: state["version"] for name, state in tables.items()},
+        expired_before={name: _utc(state.get("expired_before")) for name, state in tables.items()},
+    )
+
+
+def is_settled(lake_root: str) -> bool:
+    """Whether a batch since the newest promotion is complete: before one is, the newest complete batch is of the tables
+    that were replaced. Raises `NotFound` when there is no complete batch at all."""
+    newest = newest_promotion(lake_root)
+    return newest is None or _newest_complete(LakeReader(lake_root)) >= newest
+
+
+def newest_promotion(lake_root: str) -> int | None:
+    """The batch by which tables last took the place of the live ones."""
+    found: int | None = _first(LakeReader(lake_root), f"SELECT max(promoted_at) AS batch_id FROM {PROMOTIONS}")[
+        "batch_id"
+    ]
+    return found
+
+
+def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
+    """The tables that were deleted and made anew after a batch, each with the last batch that found it so.
+
+    Delta counts the versions of a new table from 0: those of the ledger's earlier rows are not its own.
+    """
+    rows = reader.query(
+        f"""
+        WITH states AS (
+            SELECT batch_id, unnest(tables, recursive := true) FROM (FROM {LEDGER} WHERE batch_id >= ?)
+        ), steps AS (
+            SELECT *, lag(version) OVER (PARTITION BY table_name ORDER BY batch_id) AS before FROM states
+        )
+        SELECT table_name, max(batch_id) AS batch_id FROM steps WHERE version < before GROUP BY table_name
+        """,
+        [after],
+    )
+    return {row["table_name"]: row["batch_id"] for row in rows.to_pylist()}
+
+
+def _newest_complete(reader: LakeReader) -> int:
+    found = _first(reader, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
+    if found["batch_id"] is None:
+        raise NotFound(
+            f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}. The job "
+            "brings all tables to one batch every PTS_STREAM__FOLLOW_SECONDS; `pts stream --drain` does so at its end."
+        )
+    return int(found["batch_id"])
+
+
+def _check_complete(reader: LakeReader, batch_id: int, missing: list[dict[str, Any]]) -> None:
+    """Refuses a batch at which some tables never stood; `missing` are their states after it."""
+    behind: dict[int, list[str]] = {}
+    for state in missing:
+        behind.setdefault(state["position"], []).append(state["table_name"])
+    if not behind:
+        return
+    stood = "; ".join(
+        f"{', '.join(names)} {'held nothing yet' if position < 0 else f'stood at batch {position}'}"
+        for position, names in sorted(behind.items())
+    )
+    near = _first(
+        reader,
+        f"""
+        SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
+        FROM {COMPLETE}
+        """,
+        batch_id,
+    )
+    complete = [str(each) for each in (near["before"], near["after"]) if each is not None]
+    nearest = (
+        f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is no complete batch yet."
+    )
+    raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
+
+
+def _check_readable(reader: LakeReader, batch_id: int) -> None:
+    anew = made_anew(reader, after=batch_id)
+    if not anew:
+        return
+    table, since = max(anew.items(), key=lambda item: item[1])
+    found = _first(reader, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
+    first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
+    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")
+
+
+def _range(reader: LakeReader) -> str:
+    found = _first(reader, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
+    return "it is empty" if found["first"] is None else f"it holds {found['first']} to {found['last']}"
+
+
+def _first(reader: LakeReader, sql: str, *parameters: object) -> dict[str, Any]:
+    """The first row of the answer; empty when there is none."""
+    rows: list[dict[str, Any]] = reader.query(sql, parameters).to_pylist()
+    return rows[0] if rows else {}
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    return moment and moment.astimezone(UTC)

@@ -1,0 +1,35 @@
+"""Ranges of the log are half-open: the end is the offset of the next record."""
+
+from itertools import product
+
+from pyspark.sql import SparkSession
+
+from pipelines.io.kafka.log import OffsetRange, ends, ranges_between, within
+
+RANGES = (OffsetRange("ship-events", 0, 3, 6), OffsetRange("ship-events", 2, 0, 1), OffsetRange("ship-events", 1, 4, 4))
+
+
+def test_record_at_the_start_is_within_and_record_at_the_end_is_not(spark: SparkSession) -> None:
+    coordinates = list(product(range(4), range(8)))
+    frame = spark.createDataFrame(coordinates, "kafka_partition INT, kafka_offset BIGINT")
+    found = {tuple(row) for row in frame.where(within(RANGES)).collect()}
+    assert found == {(0, 3), (0, 4), (0, 5), (2, 0)}
+
+
+def test_nothing_is_within_no_ranges(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(0, 0)], "kafka_partition INT, kafka_offset BIGINT")
+    assert frame.where(within([])).count() == 0
+
+
+def test_range_counts_its_offsets() -> None:
+    assert [part.size for part in RANGES] == [3, 1, 0]
+
+
+def test_ranges_follow_each_other_without_gap_or_overlap() -> None:
+    start, middle = {"ship-events": {0: 3, 1: 4}}, {"ship-events": {0: 6, 1: 4}}
+    assert ranges_between(start, middle) == (OffsetRange("ship-events", 0, 3, 6), OffsetRange("ship-events", 1, 4, 4))
+    assert ends(ranges_between(start, middle)) == middle
+
+
+def test_partition_of_which_nothing_was_read_begins_at_its_first_offset() -> None:
+    assert ranges_between({}, {"ship-routes": {1: 2}}) == (OffsetRange("ship-routes", 1, 0, 2),)
