@@ -17,10 +17,11 @@ from pathlib import Path
 from pyspark import SparkContext
 
 from pipelines import commands
-from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.live_job import LiveJob
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
 from pipelines.session import AOT_CACHE, JAVA_OPTIONS, open_session
 from pipelines.settings import Broker, Settings, Spark, Stream
+from pipelines.stack import simulate, stack
 
 RECORDS, RECORDS_PER_BATCH = 24_000, 3_000
 

@@ -21,8 +21,9 @@ from pyspark.sql import functions as F
 from pipelines import commands
 from pipelines.graph import FLOWS
 from pipelines.io.processes.airflow import url
-from pipelines.jobs import airflow, simulate, stack, topics
+from pipelines.live import topics
 from pipelines.settings import Airflow, Broker, Settings
+from pipelines.stack import airflow, simulate, stack
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 FEED = commands.Simulate(packages=2_000, count=40_000, rate=0)

@@ -60,7 +60,7 @@ cli_stack.add_to(app)
 @app.command()
 def topics() -> None:
     """Create the topics of the contract; refuse to go on where an existing one differs."""
-    from pipelines.jobs import topics as job
+    from pipelines.live import topics as job
 
     created = job.run(commands.Topics(), current_settings())
     typer.echo(f"Created {', '.join(created)}." if created else "All topics are as the contract says.")
@@ -78,7 +78,7 @@ def stream(
 ) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
     command = checked(commands.Stream, drain=drain, new_checkpoint=new_checkpoint)
-    from pipelines.jobs import stream as job
+    from pipelines.live import stream as job
 
     job.run(command, current_settings())
 
@@ -112,7 +112,7 @@ def simulate(
     )
     from dataclasses import asdict
 
-    from pipelines.jobs import simulate as job
+    from pipelines.stack import simulate as job
 
     summary = job.run(command, current_settings())
     typer.echo(str(summary) if sys.stdout.isatty() else json.dumps(asdict(summary)))
@@ -134,7 +134,7 @@ def sql(
     if as_csv and as_json:
         raise InvalidInput("--csv and --json exclude each other.")
     command = checked(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
-    from pipelines.jobs import sql as job
+    from pipelines.queries import sql as job
     from pipelines.rendering import write_table
 
     rows = job.query(command, current_settings())
@@ -147,7 +147,7 @@ def snapshot(
 ) -> None:
     """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
     command = checked(commands.Snapshot, batch=batch)
-    from pipelines.jobs import snapshot as job
+    from pipelines.queries import snapshot as job
 
     typer.echo(json.dumps(job.run(command, current_settings()), indent=2))
 
@@ -160,8 +160,8 @@ def report(
 ) -> None:
     """Print one package: its report, its route, its scans in order, each with its place on the log."""
     command = checked(commands.Report, tracking_number=tracking_number, explain=explain)
-    from pipelines.jobs.explain import explanation
-    from pipelines.jobs.report import package_report
+    from pipelines.queries.explain import explanation
+    from pipelines.queries.report import package_report
 
     read = explanation if command.explain else package_report
     found = read(command.tracking_number, current_settings())

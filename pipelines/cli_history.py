@@ -11,8 +11,8 @@ from pipelines.cli_common import AsJson, checked, console, current_settings
 from pipelines.contracts.rules import Reason
 
 if TYPE_CHECKING:
-    from pipelines.jobs.replay.compare import Compared
-    from pipelines.jobs.replay.promote import Promoted
+    from pipelines.replay.compare import Compared
+    from pipelines.replay.promote import Promoted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -32,7 +32,7 @@ Fence = Annotated[int | None, typer.Option(help="The batch up to which; the newe
 def replay_plan(fence: Fence = None, as_json: AsJson = False) -> None:
     """Show what a replay would read, from where, and what it needs. Writes nothing; refuses what cannot succeed."""
     command = checked(commands.ReplayPlan, fence=fence)
-    from pipelines.jobs.replay import plan as job
+    from pipelines.replay import plan as job
 
     found = job.run(command, current_settings())
     typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
@@ -45,7 +45,7 @@ def replay_build(name: ReplayName, fence: Fence = None, as_json: AsJson = False)
     Cut off, it goes on where it was when called again.
     """
     command = checked(commands.ReplayBuild, replay_id=name, fence=fence)
-    from pipelines.jobs.replay import build as job
+    from pipelines.replay import build as job
 
     found = job.run(command, current_settings())
     typer.echo(
@@ -70,7 +70,7 @@ def replay_compare(
     """Compare live and replay at the fence, row for row. Ends with code 14 when rows differ that were not declared."""
     lines = [line.partition("#")[0].strip() for line in expect_file or ()]
     command = checked(commands.ReplayCompare, replay_id=name, expect=(*(expect or ()), *filter(None, lines)), html=html)
-    from pipelines.jobs.replay import compare as job
+    from pipelines.replay import compare as job
 
     _show_compared(job.run(command, current_settings()), as_json=as_json)
 
@@ -82,7 +82,7 @@ def replay_verify(fence: Fence = None, as_json: AsJson = False) -> None:
     Ends with code 14 when a row differs; the replay is kept then.
     """
     command = checked(commands.ReplayVerify, fence=fence)
-    from pipelines.jobs.replay import verify as job
+    from pipelines.replay import verify as job
 
     _show_compared(job.run(command, current_settings()), as_json=as_json)
 
@@ -94,7 +94,7 @@ def replay_promote(name: ReplayName, as_json: AsJson = False) -> None:
     Cut off, it is finished by the same command.
     """
     command = checked(commands.ReplayPromote, replay_id=name)
-    from pipelines.jobs.replay import promote as job
+    from pipelines.replay import promote as job
 
     _show_promoted(job.run(command, current_settings()), as_json=as_json)
 
@@ -103,14 +103,14 @@ def replay_promote(name: ReplayName, as_json: AsJson = False) -> None:
 def replay_rollback(name: ReplayName, as_json: AsJson = False) -> None:
     """Bring back the tables as they were before a replay was promoted, with what the log has told since."""
     command = checked(commands.ReplayRollback, replay_id=name)
-    from pipelines.jobs.replay import rollback as job
+    from pipelines.replay import rollback as job
 
     _show_promoted(job.run(command, current_settings()), as_json=as_json)
 
 
 def _show_compared(found: "Compared", *, as_json: bool) -> None:
-    from pipelines.jobs.replay.compare import insist
-    from pipelines.jobs.replay.rendering import compared_table
+    from pipelines.replay.compare import insist
+    from pipelines.replay.rendering import compared_table
 
     if as_json:
         typer.echo(json.dumps(found.as_json()))
@@ -135,7 +135,7 @@ def _show_promoted(found: "Promoted", *, as_json: bool) -> None:
 @replay_app.command("list")
 def replay_list(as_json: AsJson = False) -> None:
     """List the replays of the lake."""
-    from pipelines.jobs.replay import shadows as job
+    from pipelines.replay import shadows as job
 
     found = job.listed(current_settings())
     if as_json:
@@ -151,7 +151,7 @@ def replay_list(as_json: AsJson = False) -> None:
 def replay_drop(name: ReplayName) -> None:
     """Delete a replay and its tables. What was promoted of it stays."""
     command = checked(commands.ReplayDrop, replay_id=name)
-    from pipelines.jobs.replay import shadows as job
+    from pipelines.replay import shadows as job
 
     job.drop(command, current_settings())
     typer.echo(f"Dropped {command.replay_id}.")
@@ -169,7 +169,7 @@ def backfill(
     Rows that are right are not written again: run twice, it does nothing the second time.
     """
     command = checked(commands.Backfill, begin=begin, end=end, tables=tuple(tables or ()), dry_run=dry_run)
-    from pipelines.jobs import backfill as job
+    from pipelines.maintenance import backfill as job
 
     found = job.run(command, current_settings())
     if as_json:
@@ -186,7 +186,7 @@ quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected record
 @quarantine_app.command("list")
 def quarantine_list(as_json: AsJson = False) -> None:
     """Count the rejected records by topic and reason."""
-    from pipelines.jobs import quarantine as job
+    from pipelines.queries import quarantine as job
 
     _show_rows(job.listed(current_settings()), as_json=as_json)
 
@@ -199,7 +199,7 @@ def quarantine_show(
 ) -> None:
     """Show the newest records of a reason, with their bytes and their place on the log."""
     command = checked(commands.QuarantineShow, reason=reason, limit=limit)
-    from pipelines.jobs import quarantine as job
+    from pipelines.queries import quarantine as job
 
     _show_rows(job.shown(command, current_settings()), as_json=as_json)
 
@@ -215,7 +215,7 @@ def quarantine_redrive(
     The live job may run, with the corrected code.
     """
     command = checked(commands.QuarantineRedrive, reasons=tuple(reason), dry_run=dry_run)
-    from pipelines.jobs.replay import redrive as job
+    from pipelines.replay import redrive as job
 
     found = job.run(command, current_settings())
     if as_json:

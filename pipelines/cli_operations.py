@@ -24,7 +24,7 @@ def rebuild(
 ) -> None:
     """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
     command = checked(commands.Rebuild, tables=tuple(tables))
-    from pipelines.jobs import rebuild as job
+    from pipelines.maintenance import rebuild as job
 
     job.run(command, current_settings())
     typer.echo(f"Made anew: {', '.join(command.tables)}.")
@@ -40,7 +40,7 @@ def expire(
     runs this by itself.
     """
     command = checked(commands.Expire, dry_run=dry_run)
-    from pipelines.jobs import expire as job
+    from pipelines.maintenance import expire as job
 
     found = job.run(command, current_settings())
     if as_json:
@@ -61,7 +61,7 @@ def compact(
     it does nothing the second time.
     """
     command = checked(commands.Compact, dry_run=dry_run)
-    from pipelines.jobs import compact as job
+    from pipelines.maintenance import compact as job
 
     found = job.run(command, current_settings())
     if as_json:
@@ -76,7 +76,7 @@ def verify(as_json: AsJson = False) -> None:
     Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
     """
     command = checked(commands.Verify)
-    from pipelines.jobs import verify as job
+    from pipelines.checks import verify as job
 
     found = job.run(command, current_settings())
     typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
@@ -122,7 +122,7 @@ def health(as_json: AsJson = False) -> None:
     Only reads, and needs no Java. The limits are settings: PTS_HEALTH__…
     """
     command = checked(commands.Health)
-    from pipelines.jobs import health as job
+    from pipelines.checks import health as job
 
     readings = job.run(command, current_settings())
     if as_json:
@@ -148,7 +148,7 @@ def alert(
     in the log $PTS_HOME/logs/alerts.log.
     """
     command = checked(commands.Alert, subject=subject, text=text, always=always)
-    from pipelines.jobs import alert as job
+    from pipelines.checks import alert as job
 
     current = current_settings()
     was_sent = job.run(command, current)
@@ -160,7 +160,7 @@ def requests(as_json: AsJson = False) -> None:
 
     A message is a JSON object: `{"requestId": "correct-stops", "dryRun": false}`; also `fence` and `expect`.
     """
-    from pipelines.jobs import requests as job
+    from pipelines.replay import requests as job
 
     found = job.run(commands.Requests(), current_settings())
     if as_json:

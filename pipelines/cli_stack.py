@@ -30,14 +30,14 @@ def up(
     A named service brings the ones that it needs: `pts up stream` starts the broker, too. In a stack that already runs,
     the services that it lacks are started.
     """
-    from pipelines.jobs import up as job
+    from pipelines.stack import up as job
 
     job.run(services or [], current_settings(), detach=detach, console=console())
 
 
 def down() -> None:
     """Stop the stack, wherever it was started, and wait until it is gone."""
-    from pipelines.jobs import stack
+    from pipelines.stack import stack
 
     current = current_settings()
     typer.echo("Stopped." if stack.stop(current, typer.echo) else f"Nothing is running in {current.home.resolve()}.")
@@ -46,7 +46,7 @@ def down() -> None:
 def status(as_json: AsJson = False) -> None:
     """Show the addresses of the broker and of Airflow, and each service's state, process and log."""
     from pipelines.io.processes import airflow as airflow_io
-    from pipelines.jobs import stack
+    from pipelines.stack import stack
 
     current = current_settings()
     found = stack.services(current).values()
@@ -78,14 +78,14 @@ def status(as_json: AsJson = False) -> None:
 
 def broker() -> None:
     """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
-    from pipelines.jobs import broker as job
+    from pipelines.stack import broker as job
 
     job.run(commands.Broker(), current_settings())
 
 
 def demo() -> None:
     """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
-    from pipelines.jobs import demo as job
+    from pipelines.stack import demo as job
 
     job.run(current_settings(), console())
 
@@ -95,6 +95,6 @@ def airflow(
 ) -> None:
     """Run a command of Airflow's own in the embedded Airflow, for example `pts airflow dags list`."""
     command = checked(commands.Airflow, arguments=tuple(arguments))
-    from pipelines.jobs import airflow as job
+    from pipelines.stack import airflow as job
 
     job.run(command, current_settings())

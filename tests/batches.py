@@ -9,12 +9,12 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipelines.engine.batch import Batch, Following, Standing
+from pipelines.engine.micro_batch import MicroBatch
 from pipelines.graph import TURNS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.kafka.log import OffsetRange, ends, offsets_json, starts
-from pipelines.jobs.batch import Batch, Following, Standing
-from pipelines.jobs.micro_batch import MicroBatch
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import TABLES, Table
 from tests.comparison import COMPARED, Rows, stored_rows

@@ -19,8 +19,8 @@ from pyspark import SparkContext
 from pipelines import cli
 from pipelines.io.delta import delta_rs, files
 from pipelines.io.delta.lake import Lake
-from pipelines.jobs.live_job import LiveJob
-from pipelines.jobs.replay import publication
+from pipelines.live.live_job import LiveJob
+from pipelines.replay import publication
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Replays
 from tests.batches import Crashed

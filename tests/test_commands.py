@@ -71,23 +71,13 @@ COMMANDS = [
 
 
 RUN = (
+    *("live.stream", "live.topics", "queries.snapshot", "checks.verify", "checks.health", "checks.alert"),
+    *(f"maintenance.{name}" for name in ("rebuild", "expire", "compact", "backfill")),
+    *(f"stack.{name}" for name in ("simulate", "broker", "airflow")),
     *(
-        "stream",
-        "simulate",
-        "topics",
-        "snapshot",
-        "verify",
-        "broker",
-        "airflow",
-        "rebuild",
-        "expire",
-        "compact",
-        "backfill",
-        "health",
-        "alert",
-        "requests",
+        f"replay.{name}"
+        for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive", "requests")
     ),
-    *(f"replay.{name}" for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive")),
 )
 """Jobs that have a function `run`."""
 
@@ -111,10 +101,10 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
         _replace(monkeypatch, name, run=job)
     _replace(monkeypatch, "check", within="expectations", run=job)
     _replace(monkeypatch, "replay.shadows", drop=job)
-    _replace(monkeypatch, "quarantine", shown=job)
-    _replace(monkeypatch, "sql", query=job)
-    _replace(monkeypatch, "report", package_report=report(False))
-    _replace(monkeypatch, "explain", explanation=report(True))
+    _replace(monkeypatch, "queries.quarantine", shown=job)
+    _replace(monkeypatch, "queries.sql", query=job)
+    _replace(monkeypatch, "queries.report", package_report=report(False))
+    _replace(monkeypatch, "queries.explain", explanation=report(True))
 
     result = CliRunner().invoke(cli.app, command.argv())
 
@@ -141,7 +131,7 @@ def test_declared_differences_are_read_from_a_file_whose_remarks_are_left_out(
     assert command.expect == ("gold.busiest_stops", "gold.remaining_stops.city", "silver.quarantine")
 
 
-def _replace(monkeypatch: pytest.MonkeyPatch, job: str, *, within: str = "pipelines.jobs", **functions: Any) -> None:
+def _replace(monkeypatch: pytest.MonkeyPatch, job: str, *, within: str = "pipelines", **functions: Any) -> None:
     module = ModuleType(f"{within}.{job}")
     module.__dict__.update(functions)
     monkeypatch.setitem(sys.modules, module.__name__, module)

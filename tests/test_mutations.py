@@ -15,13 +15,13 @@ from tests.mutations.page import mutations_page
 NOTICED = Mutation(
     rule="Nobody has a turn where nobody waits",
     broken="somebody has",
-    path="pipelines/jobs/cycle.py",
+    path="pipelines/engine/schedule.py",
     old="state.position < last.batch_id",
     new="state.position <= last.batch_id",
-    test="tests/jobs/test_cycle.py::test_nobody_has_a_turn_where_nobody_waits",
+    test="tests/engine/test_schedule.py::test_nobody_has_a_turn_where_nobody_waits",
 )
 UNNOTICED = replace(
-    NOTICED, test="tests/jobs/test_cycle.py::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
+    NOTICED, test="tests/engine/test_schedule.py::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
 )
 
 
@@ -47,7 +47,7 @@ def test_a_test_that_is_not_there_is_noticed() -> None:
 
 
 def test_every_constant_of_the_rules_is_changed_or_misused_somewhere() -> None:
-    """All but the retentions: what `pts expire` lets go is tested as a whole, in `tests/jobs/test_expire.py`."""
+    """All but the retentions: what `pts expire` lets go is tested as a whole, in `tests/maintenance/test_expire.py`."""
     texts = "\n".join(mutation.old for mutation in MUTATIONS)
     constants = {name for name in vars(rules) if name.isupper() and not name.endswith("_RETENTION")}
     assert "STOP" in constants
@@ -88,13 +88,13 @@ def test_mutation_that_a_test_notices_is_killed_and_one_that_none_notices_surviv
 
 def test_a_test_that_cannot_be_run_is_no_verdict() -> None:
     with pytest.raises(Unusable, match="pytest ended with 4"):
-        checked(replace(NOTICED, test="tests/jobs/test_pace.py::test_of_nothing"))
+        checked(replace(NOTICED, test="tests/engine/test_pace.py::test_of_nothing"))
     with pytest.raises(Unusable, match="No module named 'no_such_module'"):
         checked(replace(NOTICED, old="import time\n", new="import no_such_module\n"))
 
 
 def test_nothing_is_checked_while_a_test_fails_unmutated(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main([], [replace(NOTICED, test="tests/jobs/test_pace.py::test_of_nothing")]) == 2
+    assert main([], [replace(NOTICED, test="tests/engine/test_pace.py::test_of_nothing")]) == 2
     assert "Nothing is mutated yet, and a test fails" in capsys.readouterr().out
 
 

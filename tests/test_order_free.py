@@ -13,10 +13,10 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines import session
+from pipelines.engine.batch import Batch, Following
 from pipelines.graph import TURNS
 from pipelines.io.delta import lake
 from pipelines.io.delta.lake import Lake
-from pipelines.jobs.batch import Batch, Following
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import Case, Pack, cases, packed
 from tests.comparison import Rows, expected_rows

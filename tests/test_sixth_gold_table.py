@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines import graph, tables
 from pipelines.graph import NEW_SCANS, Flow
-from pipelines.jobs.live_job import LiveJob
+from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.tables import Column, Table
 from tests.batches import batches, new_lake, run, write_checkpoint
@@ -48,8 +48,8 @@ RECORDS = (
 )
 FIRST, SECOND = batches(RECORDS[:3], RECORDS[3:])
 SILVER_FLOWS = tuple(flow for flow in graph.FLOWS if not flow.is_fold)
-USERS_OF_FLOWS = ("graph", "jobs.micro_batch", "jobs.lake_job")
-USERS_OF_TABLES = ("jobs.micro_batch", "jobs.intact")
+USERS_OF_FLOWS = ("graph", "engine.micro_batch", "engine.runner")
+USERS_OF_TABLES = ("engine.micro_batch", "engine.integrity")
 
 
 def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(

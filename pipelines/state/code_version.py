@@ -7,8 +7,9 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent.parent
 MAKES_ROWS = (
     *("contracts", "tables", "transforms", "graph.py", "session.py"),
-    *(f"io/{name}.py" for name in ("delta/delta_rs", "delta/lake", "kafka/log", "stitched_log")),
-    *(f"jobs/{name}.py" for name in ("batch", "cycle", "expire", "heard", "lake_job", "micro_batch")),
+    *(f"io/{name}.py" for name in ("delta/delta_rs", "delta/lake", "kafka/log")),
+    "engine",
+    "maintenance/expire.py",
 )
 MAKES_PAGES = "tables/docs.py"
 

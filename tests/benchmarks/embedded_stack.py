@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.io.processes.supervisor import GROUPS
-from pipelines.jobs import stack
 from pipelines.settings import Airflow, Broker, Settings
+from pipelines.stack import stack
 from tests.benchmarks.processes import Tree
 from tests.ports import unused_ports
 

@@ -15,10 +15,11 @@ from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS
 from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.producer import LogProducer
-from pipelines.jobs import stack, topics
-from pipelines.jobs.simulate import append_paced
+from pipelines.live import topics
 from pipelines.settings import Broker, Settings
 from pipelines.simulation.feed import Record, feed
+from pipelines.stack import stack
+from pipelines.stack.simulate import append_paced
 from tests.ports import unused_ports
 
 SEED = 1

@@ -21,7 +21,7 @@ from dags import fleet
 from dags.pts_operator import PtsOperator
 from pipelines.commands import Backfill, ReplayVerify
 from pipelines.io.processes.airflow import DAGS
-from pipelines.jobs.backfill import WINDOW_FLOWS
+from pipelines.maintenance.backfill import WINDOW_FLOWS
 
 HELPERS = (DAGS / ".airflowignore").read_text().split()
 FILES = sorted(path for path in DAGS.glob("*.py") if path.name not in HELPERS)

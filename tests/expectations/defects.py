@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from pipelines.settings import Quality
+from tests.checks.verify_defects.planting import EVENTS, FIRST, ROUTES, Plant, again, all_of, change, drop, ledger
 from tests.healthy_lake import HealthyLake, healthy_lake
-from tests.jobs.verify_defects.planting import EVENTS, FIRST, ROUTES, Plant, again, all_of, change, drop, ledger
 from tests.oracle.makers import at
 
 QUALITY = Quality(quarantined_share=0.2)

@@ -13,7 +13,8 @@ from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[att
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.kafka.admin import end_offsets
-from pipelines.jobs import simulate, stack, topics
+from pipelines.live import topics
+from pipelines.stack import simulate, stack
 from tests.faults.gaps import CHECKPOINT
 from tests.faults.scene import Scene
 from tests.integration.log_reader import read_log

@@ -11,7 +11,8 @@ from pathlib import Path
 
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
-from pipelines.jobs import stack, topics
+from pipelines.live import topics
+from pipelines.stack import stack
 from tests.faults.brokers import BROKER_ERRORS
 from tests.faults.gaps import CHECKPOINT
 from tests.faults.kills import WRITTEN_BY_BATCHES

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pipelines import commands
 from pipelines.errors import JavaEnded, PtsError
-from pipelines.jobs import stack, topics
+from pipelines.live import topics
+from pipelines.stack import stack
 from pipelines.state.heartbeat import last_beat
 from tests.benchmarks.processes import processes
 from tests.faults.auditor import Auditor

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.jobs import stack
 from pipelines.settings import Broker, Settings
+from pipelines.stack import stack
 from tests.ports import unused_ports
 
 

@@ -23,10 +23,11 @@ from pipelines.contracts.control import PTS_CONTROL
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.processes import airflow
 from pipelines.io.processes.pid_lock import holder
-from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.live_job import LiveJob
-from pipelines.jobs.replay import build
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
+from pipelines.replay import build
 from pipelines.settings import Airflow, Settings, Spark
+from pipelines.stack import simulate, stack
 from pipelines.state.heartbeat import last_beat
 from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in

@@ -13,9 +13,9 @@ import pytest
 
 from pipelines.errors import StackError
 from pipelines.io.processes import airflow
-from pipelines.jobs import airflow as job
-from pipelines.jobs import stack
 from pipelines.settings import Airflow, Settings
+from pipelines.stack import airflow as job
+from pipelines.stack import stack
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.conftest import embedded
 from tests.ports import unused_ports

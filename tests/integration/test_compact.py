@@ -17,13 +17,15 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines import commands
+from pipelines.checks import verify
 from pipelines.errors import NotFound
 from pipelines.io.delta import files
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.jobs import stack, topics, verify
-from pipelines.jobs.compact import compact
-from pipelines.jobs.compacted import Compacted
+from pipelines.live import topics
+from pipelines.maintenance.compact import compact
+from pipelines.maintenance.compacted import Compacted
 from pipelines.settings import Settings
+from pipelines.stack import stack
 from pipelines.state.snapshots import snapshot
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded

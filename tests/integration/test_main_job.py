@@ -13,9 +13,10 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.errors import LakeMismatch, LogTruncated
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.live_job import LiveJob
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream, WireFormat
+from pipelines.stack import simulate, stack
 from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import INPUTS, read_log

@@ -20,9 +20,10 @@ from confluent_kafka.admin import AdminClient
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
-from pipelines.jobs import simulate, stack, topics
+from pipelines.live import topics
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
+from pipelines.stack import simulate, stack
 from tests.benchmarks.processes import processes
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
@@ -238,7 +239,7 @@ HOLD_LARGE_RECORDS = """
 import sys
 from pyspark.sql import functions as F
 from pipelines.contracts.topics import SHIP_ROUTES
-from pipelines.jobs.heard import hear
+from pipelines.engine.judged_batch import hear
 from pipelines.io.delta.lake import Lake
 from pipelines.session import open_session
 from pipelines.settings import Settings

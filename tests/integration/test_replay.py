@@ -15,17 +15,18 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.jobs import simulate, stack, topics
-from pipelines.jobs.live_job import LiveJob
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
+from pipelines.stack import simulate, stack
 from pipelines.state.snapshots import Snapshot, snapshot
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
-from tests.jobs.replay.offline import WRONG_COLUMNS, planted_bug
 from tests.oracle.records import LogRecord
+from tests.replay.offline import WRONG_COLUMNS, planted_bug
 
 REPORTS = "gold.remaining_stops"
 FEED = commands.Simulate(seed=6, packages=1_000, rate=0, count=15_000)

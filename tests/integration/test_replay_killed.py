@@ -14,17 +14,19 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines import commands
+from pipelines.checks import verify
 from pipelines.errors import LakeMismatch
-from pipelines.jobs import simulate, stack, topics, verify
-from pipelines.jobs.live_job import LiveJob
-from pipelines.jobs.position import check_promotions
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
+from pipelines.live.resume import check_promotions
 from pipelines.settings import Settings
+from pipelines.stack import simulate, stack
 from pipelines.state.replay_records import Replays
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import pts, settings_of
-from tests.jobs.replay.offline import planted_bug
+from tests.replay.offline import planted_bug
 
 FEED = commands.Simulate(seed=6, packages=100, rate=0, count=2_000)
 

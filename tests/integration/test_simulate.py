@@ -11,10 +11,10 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
 from pipelines.commands import Simulate, Topics
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka.admin import end_offsets
-from pipelines.jobs import simulate
-from pipelines.jobs.topics import run as create_missing_topics
+from pipelines.live.topics import run as create_missing_topics
 from pipelines.settings import Kafka, Settings
 from pipelines.simulation.feed import Record, feed
+from pipelines.stack import simulate
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration

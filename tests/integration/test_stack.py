@@ -17,9 +17,10 @@ from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
 from pipelines.io.kafka import admin
 from pipelines.io.processes.pid_lock import holder
-from pipelines.jobs import stack, topics
+from pipelines.live import topics
 from pipelines.settings import Broker, Kafka, Settings
 from pipelines.settings_variables import as_variables
+from pipelines.stack import stack
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration

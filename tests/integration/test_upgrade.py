@@ -8,8 +8,9 @@ import pytest
 
 from pipelines import commands
 from pipelines.errors import LakeMismatch
-from pipelines.jobs import simulate, stack, topics
+from pipelines.live import topics
 from pipelines.settings import Kafka, Settings
+from pipelines.stack import simulate, stack
 from tests import golden
 from tests.comparison import assert_lake_equals_log
 from tests.faults.gaps import TABLES, Gaps

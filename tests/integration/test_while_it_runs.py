@@ -12,11 +12,13 @@ from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from pipelines import commands
+from pipelines.checks import verify
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.jobs import stack, topics, verify
-from pipelines.jobs.live_job import LiveJob
+from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
+from pipelines.stack import stack
 from pipelines.state.snapshots import Snapshot, snapshot
 from tests.cases import packed
 from tests.comparison import assert_lake_equals_log

@@ -2,10 +2,10 @@
 
 from tests.mutations.mutation import Mutation
 
-RETENTION = "pipelines/jobs/retention.py"
-COMPACT = "pipelines/jobs/compact.py"
+RETENTION = "pipelines/maintenance/retention.py"
+COMPACT = "pipelines/maintenance/compact.py"
 UPKEEP = "pipelines/io/delta/files.py"
-TESTS = "tests/jobs/test_compact.py"
+TESTS = "tests/maintenance/test_compact.py"
 AGE = "tests/io/delta/test_files.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
 LEFT = f"{TESTS}::test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log"
 

@@ -3,9 +3,9 @@
 from tests.mutations.mutation import Mutation
 
 DELTA_RS = "pipelines/io/delta/delta_rs.py"
-REPLAY = "pipelines/jobs/replay"
-BACKFILL = "pipelines/jobs/backfill.py"
-TESTS = "tests/jobs/replay"
+REPLAY = "pipelines/replay"
+BACKFILL = "pipelines/maintenance/backfill.py"
+TESTS = "tests/replay"
 DIFFERENCE = (
     f"{TESTS}/test_difference.py::test_missing_extra_changed_and_doubled_rows_are_counted_also_under_keys_that_are_null"
 )
@@ -17,8 +17,8 @@ BACK = f"{TESTS}/test_redrive.py::test_redrive_is_rolled_back_like_any_promotion
 ACCEPTED = (
     f"{TESTS}/test_redrive.py::test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason"
 )
-INTERVAL = "tests/jobs/test_backfill.py::test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes"
-STAY_AWAY = "tests/jobs/test_backfill.py::test_windows_that_were_let_go_stay_away"
+INTERVAL = "tests/maintenance/test_backfill.py::test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes"
+STAY_AWAY = "tests/maintenance/test_backfill.py::test_windows_that_were_let_go_stay_away"
 CUT_OFF = (
     f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
 )
@@ -68,7 +68,7 @@ MUTATIONS = (
     ),
     Mutation(
         LET_GO, "a report that is made anew stays in the archive, too",
-        "pipelines/jobs/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
+        "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
     ),
     Mutation(
         LET_GO, "a package that was let go comes back with a re-driven record",
@@ -99,12 +99,12 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
-        "pipelines/jobs/maintenance.py", "if job.prepare():", "if job.prepare() is None:",
+        "pipelines/maintenance/common.py", "if job.prepare():", "if job.prepare() is None:",
         NOT_PROMOTED,
     ),
     Mutation(
         APART, "they are said to have come up already",
-        f"{REPLAY}/places.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
+        f"{REPLAY}/swap.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
         WHERE_THEY_STAND,
     ),
     Mutation(

@@ -2,19 +2,19 @@
 
 from tests.mutations.mutation import Mutation
 
-POSITION = "pipelines/jobs/position.py"
-LOSS = "pipelines/jobs/new_checkpoint.py"
+POSITION = "pipelines/live/resume.py"
+LOSS = "pipelines/live/new_checkpoint.py"
 LOCK = "pipelines/io/processes/pid_lock.py"
-LIVE_JOB = "pipelines/jobs/live_job.py"
-SAME_LOG = "pipelines/jobs/same_log.py"
+LIVE_JOB = "pipelines/live/live_job.py"
+SAME_LOG = "pipelines/live/log_identity.py"
 
-T_POSITION = "tests/jobs/test_position.py"
+T_POSITION = "tests/live/test_resume.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
-T_SAME_LOG = "tests/jobs/test_same_log.py"
+T_SAME_LOG = "tests/live/test_log_identity.py"
 ANOTHER_RECORD = f"{T_SAME_LOG}::test_log_that_holds_another_record_where_the_lake_stands_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
 BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
-T_LOSS = "tests/jobs/test_new_checkpoint.py"
+T_LOSS = "tests/live/test_new_checkpoint.py"
 GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends"
 BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
 NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
@@ -24,9 +24,9 @@ NOT_GIVEN_BACK = (
     "::test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for[True]"
 )
 STOPPED_WHILE_LENT = (
-    "tests/jobs/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
+    "tests/live/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
 )
-T_LIVE_JOB = "tests/jobs/test_live_job.py"
+T_LIVE_JOB = "tests/live/test_live_job.py"
 BESIDE = f"{T_LIVE_JOB}::test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch"
 NONE_BEGINS = f"{T_LIVE_JOB}::test_no_batch_begins_once_something_has_failed"
 FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_failed_ends_the_job_with_the_first_failure"
@@ -79,8 +79,8 @@ MUTATIONS = (
     ),
     Mutation(
         TRUNCATED, "nobody looks whether a running job's log becomes shorter",
-        "pipelines/jobs/live_progress.py", "        check_ends(position, head)\n", "",
-        "tests/jobs/test_live_progress.py::test_log_that_ends_before_what_was_read_of_it_ends_the_job",
+        "pipelines/live/progress.py", "        check_ends(position, head)\n", "",
+        "tests/live/test_progress.py::test_log_that_ends_before_what_was_read_of_it_ends_the_job",
     ),
     Mutation(
         TRUNCATED, "a log with other records is read on",
@@ -134,7 +134,7 @@ MUTATIONS = (
     Mutation(
         AGREEMENT, "nobody looks whether the ledger has all its files",
         "pipelines/state/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
-        "tests/jobs/test_intact.py::test_ledger_that_lacks_a_file_is_refused_with_the_way_out",
+        "tests/engine/test_integrity.py::test_ledger_that_lacks_a_file_is_refused_with_the_way_out",
     ),
     Mutation(
         LOST, "a batch counts as done by its number alone",
@@ -170,7 +170,8 @@ MUTATIONS = (
     ),
     Mutation(
         LOST, "the old checkpoint goes on with tables of which some went back",
-        "pipelines/jobs/intact.py", "change.transaction.writer == NEW_CHECKPOINT", "change.transaction.writer is None",
+        "pipelines/engine/integrity.py",
+        "change.transaction.writer == NEW_CHECKPOINT", "change.transaction.writer is None",
         f"{T_LOSS}::test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back",
     ),
     Mutation(

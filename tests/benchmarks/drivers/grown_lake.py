@@ -18,11 +18,11 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.engine.batch import Batch
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.log import ranges_between
-from pipelines.jobs.batch import Batch
 from pipelines.session import open_session
 from pipelines.settings import load_settings
 from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from pipelines.commands import Stream
-from pipelines.jobs.live_job import QUERY, LiveJob
+from pipelines.live.live_job import QUERY, LiveJob
 from pipelines.session import open_session
 from pipelines.settings import load_settings
 from tests.benchmarks.answering import answer_requests

@@ -1,0 +1,174 @@
+"""Do the tables over windows count every scan of silver, but for what they have let go?"""
+
+from datetime import timedelta
+
+from pipelines.checks.verify_checks.check import Check, Stage, coordinates, made_anew
+from pipelines.contracts.rules import (
+    ALERT_COUNT,
+    ALERT_WINDOW,
+    LEADERBOARD_SIZE,
+    SLIDE,
+    SLIDING_WINDOW,
+    TUMBLING_WINDOW,
+    Status,
+)
+from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.tables import (
+    GOLD_BUSIEST_STOPS,
+    GOLD_CARRIER_THROUGHPUT,
+    GOLD_FAILED_DELIVERY_ALERTS,
+    GOLD_STOP_ACTIVITY,
+)
+
+
+def _micros(length: timedelta) -> int:
+    return length // timedelta(microseconds=1)
+
+
+FIRST_SCAN = "min(kafka_offset) AS kafka_offset, arg_min(kafka_partition, kafka_offset) AS kafka_partition"
+EXAMPLE = f"{coordinates(repr(SHIP_EVENTS.name))} AS example"
+
+PREPARE = (
+    # Start of the window that contains a moment, aligned to the Unix epoch, also before it.
+    """
+    CREATE TEMP MACRO start_of(moment, length) AS
+    make_timestamptz(epoch_us(moment) - (epoch_us(moment) % length + length) % length)
+    """,
+    # The moment before which a table has let rows go.
+    """
+    CREATE TEMP MACRO let_go_before(name) AS (
+        SELECT coalesce(max(expired_before), TIMESTAMPTZ '-infinity') FROM table_state
+        WHERE batch_id = getvariable('batch_id') AND table_name = name
+    )
+    """,
+    # The board of every window as gold.stop_activity has it: scan counts of its busiest stops, greatest first.
+    f"""
+    CREATE TEMP TABLE board AS
+    SELECT window_start, any_value(window_end) AS window_end, max(scan_count, {LEADERBOARD_SIZE}) AS scan_counts
+    FROM gold.stop_activity GROUP BY window_start
+    """,
+    # The same as gold.busiest_stops has it.
+    """
+    CREATE TEMP TABLE shown_board AS
+    SELECT window_start, any_value(window_end) AS window_end, list(rank ORDER BY rank) AS ranks,
+        list(scan_count ORDER BY rank) AS scan_counts
+    FROM gold.busiest_stops GROUP BY window_start
+    """,
+    """
+    CREATE TEMP TABLE boards AS
+    SELECT window_start, board.scan_counts AS expected, shown_board.scan_counts AS found, ranks
+    FROM board FULL JOIN shown_board USING (window_start)
+    WHERE coalesce(board.window_end, shown_board.window_end)
+        >= greatest(let_go_before('gold.stop_activity'), let_go_before('gold.busiest_stops'))
+    """,
+)
+
+CHECKS = (
+    Check(
+        name="stop_activity_counts_every_scan",
+        meaning="Per window, the scans of all stops in gold.stop_activity are those of silver.ship_events in "
+        "[window_start, window_end); no window is missing and none is extra.",
+        sql=f"""
+            WITH pane AS (
+                SELECT start_of(occurred_at, {_micros(SLIDE)}) AS pane_start, count(*) AS scan_count, {FIRST_SCAN}
+                FROM silver.ship_events GROUP BY pane_start
+            ),
+            counted AS (
+                SELECT pane_start - to_microseconds({_micros(SLIDE)} * number) AS window_start,
+                    sum(scan_count)::BIGINT AS scan_count, {FIRST_SCAN}
+                FROM pane, range({SLIDING_WINDOW // SLIDE}) AS windows(number) GROUP BY window_start
+            ),
+            shown AS (
+                SELECT window_start, sum(scan_count)::BIGINT AS scan_count FROM gold.stop_activity GROUP BY window_start
+            )
+            SELECT window_start, coalesce(counted.scan_count, 0) AS expected, coalesce(shown.scan_count, 0) AS found,
+                {EXAMPLE}
+            FROM counted FULL JOIN shown USING (window_start)
+            WHERE expected <> found
+                AND window_start + to_microseconds({_micros(SLIDING_WINDOW)}) >= let_go_before('gold.stop_activity')
+            ORDER BY window_start
+        """,
+        violation="silver.ship_events has {expected} scans in the window from {window_start} (example: {example}), but "
+        "gold.stop_activity counts {found}",
+        remedy=made_anew(GOLD_STOP_ACTIVITY),
+    ),
+    Check(
+        name="busiest_stops_fill_the_board",
+        meaning=f"For each window of gold.stop_activity and no other, gold.busiest_stops has the ranks from 1 to "
+        f"{LEADERBOARD_SIZE}, or to the number of stops if that is lower, each once.",
+        sql="""
+            SELECT window_start, len(coalesce(expected, [])) AS expected, ranks AS found FROM boards
+            WHERE coalesce(ranks, []) <> range(1, len(coalesce(boards.expected, [])) + 1) ORDER BY window_start
+        """,
+        violation="the window from {window_start} should have {expected} busiest stops by gold.stop_activity, but "
+        "gold.busiest_stops has the ranks {found}",
+        remedy=made_anew(GOLD_BUSIEST_STOPS),
+    ),
+    Check(
+        name="busiest_stops_are_the_busiest",
+        meaning="By rank, the scans of gold.busiest_stops are the greatest counts of the window in gold.stop_activity.",
+        sql="SELECT * FROM boards WHERE expected <> found ORDER BY window_start",
+        violation="the busiest stops of the window from {window_start} have {expected} scans in gold.stop_activity, "
+        "but {found} in gold.busiest_stops",
+        remedy=made_anew(GOLD_BUSIEST_STOPS),
+    ),
+    Check(
+        name="carrier_throughput_counts_every_scan",
+        meaning="Per hour and carrier, the scans in gold.carrier_throughput are those of silver.ship_events; no hour "
+        "is missing and none is extra.",
+        sql=f"""
+            WITH counted AS (
+                SELECT start_of(occurred_at, {_micros(TUMBLING_WINDOW)}) AS window_start, carrier_code,
+                    count(*) AS scan_count, {FIRST_SCAN}
+                FROM silver.ship_events GROUP BY window_start, carrier_code
+            ),
+            shown AS (
+                SELECT window_start, carrier_code, sum(scan_count)::BIGINT AS scan_count FROM gold.carrier_throughput
+                GROUP BY window_start, carrier_code
+            )
+            SELECT coalesce(counted.window_start, shown.window_start) AS window_start,
+                coalesce(counted.carrier_code, shown.carrier_code) AS carrier_code,
+                coalesce(counted.scan_count, 0) AS expected, coalesce(shown.scan_count, 0) AS found, {EXAMPLE}
+            FROM counted FULL JOIN shown ON counted.window_start = shown.window_start
+                AND counted.carrier_code IS NOT DISTINCT FROM shown.carrier_code
+            WHERE expected <> found AND coalesce(counted.window_start, shown.window_start)
+                + to_microseconds({_micros(TUMBLING_WINDOW)}) >= let_go_before('gold.carrier_throughput')
+            ORDER BY 1, 2
+        """,
+        violation="silver.ship_events has {expected} scans of carrier {carrier_code} in the hour from {window_start} "
+        "(example: {example}), but gold.carrier_throughput counts {found}",
+        remedy=made_anew(GOLD_CARRIER_THROUGHPUT),
+    ),
+    Check(
+        name="failed_delivery_alerts_are_all_there",
+        meaning=f"gold.failed_delivery_alerts has each moment at which a package has {ALERT_COUNT} or more failed "
+        "deliveries in the hour up to it, with their number, and no other.",
+        sql=f"""
+            WITH failure AS (
+                SELECT tracking_number, occurred_at, count(*) AS failure_count, {FIRST_SCAN} FROM silver.ship_events
+                WHERE status_code = '{Status.DELIVERY_FAILED.value}' GROUP BY tracking_number, occurred_at
+            ),
+            counted AS (
+                SELECT tracking_number, occurred_at, kafka_partition, kafka_offset,
+                    sum(failure_count) OVER (PARTITION BY tracking_number ORDER BY epoch_us(occurred_at)
+                        RANGE BETWEEN {_micros(ALERT_WINDOW) - 1} PRECEDING AND CURRENT ROW)::BIGINT AS failure_count
+                FROM failure
+            ),
+            alert AS (
+                SELECT tracking_number, occurred_at, sum(failure_count)::BIGINT AS failure_count
+                FROM gold.failed_delivery_alerts GROUP BY tracking_number, occurred_at
+            )
+            SELECT tracking_number, occurred_at, coalesce(counted.failure_count, 0) AS expected,
+                alert.failure_count AS found, {EXAMPLE}
+            FROM counted FULL JOIN alert USING (tracking_number, occurred_at)
+            WHERE (expected >= {ALERT_COUNT} OR found IS NOT NULL) AND expected IS DISTINCT FROM found
+                AND occurred_at >= let_go_before('gold.failed_delivery_alerts')
+            ORDER BY occurred_at, tracking_number
+        """,
+        violation="package {tracking_number} has {expected} failed deliveries in the hour up to {occurred_at} "
+        "(example: {example}), but the alert in gold.failed_delivery_alerts counts {found}",
+        remedy=made_anew(GOLD_FAILED_DELIVERY_ALERTS),
+    ),
+)
+
+WINDOWS = Stage(PREPARE, CHECKS)

@@ -1,0 +1,46 @@
+"""When do the tables have their turn that need not move with every batch?"""
+
+import math
+import time
+from collections.abc import Callable
+
+from pipelines.engine.batch import Following, Reach
+from pipelines.graph import TURNS
+from pipelines.state.ledger import LedgerRow
+
+
+class Cycle:
+    """Decides for each batch of a running job which of the tables that follow have their turn.
+
+    One cycle brings all of them to the same batch, the last before it begins, so that there are batches at which every
+    table stands. It spreads them over as many batches as there are turns. The first begins one pace after the start.
+
+    Args:
+        pace: Seconds between the beginnings of two cycles.
+        clock: Seconds.
+    """
+
+    def __init__(self, pace: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._pace, self._clock = pace, clock
+        self._up_to: Reach | None = None
+        self._left: list[str] = []
+        self._began = clock()
+
+    def is_due(self, last: LedgerRow | None) -> bool:
+        """Whether tables wait, and have waited long enough, after the ledger's last row."""
+        if last is None or self._clock() - self._began < self._pace:
+            return False
+        return any(state.position < last.batch_id for state in last.tables.values())
+
+    def next(self, last: LedgerRow | None) -> Following | None:
+        """Whose turn it is in the batch after the ledger's last row."""
+        if not self._left and last and self.is_due(last):
+            self.begin_anew()
+            self._up_to, self._left = Reach.of(last), list(TURNS)
+        if not self._left or self._up_to is None:
+            return None
+        return Following((self._left.pop(0),), self._up_to)
+
+    def begin_anew(self, *, is_due: bool = False) -> None:
+        """After others had the tables: what is left of a cycle might bring them back. Begins at once if it is due."""
+        self._left, self._began = [], -math.inf if is_due else self._clock()

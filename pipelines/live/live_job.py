@@ -1,0 +1,275 @@
+"""The live job: one streaming query that plans micro-batches over both topics, and runs the flows on each.
+
+Structured Streaming keeps what it is best at: the offsets of each batch, written down before the batch runs, and the
+pace. It holds no state and carries no rows: a batch reads its range of the log itself.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pipelines.commands import Stream
+from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.engine.batch import Batch
+from pipelines.engine.runner import LakeJob
+from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
+from pipelines.io.spark.checkpoint import Checkpoint
+from pipelines.io.spark.failures import known_failure
+from pipelines.live.log_identity import check_same_log
+from pipelines.live.new_checkpoint import begin_anew
+from pipelines.live.progress import LiveProgress
+from pipelines.live.resume import (
+    check_agreement,
+    check_archived,
+    check_ends,
+    check_partitions,
+    check_plan,
+    check_promotions,
+    is_in_ledger,
+    starting_offsets,
+)
+from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from pipelines.state.writer_lease import LiveLock
+from pipelines.tables import OPS_BATCHES
+
+QUERY = "live"
+IDLE_SECONDS = 1.0
+"""After so long without a batch the log counts as quiet."""
+
+POLL_SECONDS = 0.1
+"""How soon a stop is noticed: before Spark has planned the next batch, which would have to be refused."""
+
+STOP_GRACE_SECONDS = 20.0
+"""How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start. An errand
+is waited for to its end."""
+
+TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
+
+
+Errand = Callable[[str, SparkSession, Settings], str]
+"""Does what a command asks for, in words that it gave, and answers it."""
+
+
+class Stopped(Exception):
+    """Nothing more is done, after a stop was asked for or a failure. Raised into Spark, which then leaves the batch
+    uncommitted.
+    """
+
+
+class LiveJob(LakeJob):
+    """The streaming query, and the lake that it moves.
+
+    Args:
+        spark: The session.
+        settings: Where lake and log are.
+        lock: What it lends the lake by; without one it never does.
+        errand: How it does what it is asked for; without one it lends the lake for that, too.
+    """
+
+    def __init__(
+        self, spark: SparkSession, settings: Settings, lock: LiveLock | None = None, errand: Errand | None = None
+    ) -> None:
+        super().__init__(spark, settings, settings.lake_root)
+        self._lock = lock
+        self._errand = errand
+        self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
+        self._under_way = threading.Lock()
+        self._stop = threading.Event()
+        self._failure: Exception | None = None
+        self._is_on_errand = False
+        self._is_cut_off = False
+        self._caller: threading.Thread | None = None
+        self._partitions: dict[str, list[int]] = {}
+        self._ended_at = time.monotonic()
+
+    def insist_on_batches(self) -> None:
+        """Raises `NotFound` when nothing was ever written here; creates nothing."""
+        if not self.lake.exists(OPS_BATCHES) or Ledger(self._spark, self.lake).last() is None:
+            raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
+
+    def _log(self, spark: SparkSession) -> KafkaLog:
+        return KafkaLog(spark, self._settings.bootstrap_servers)
+
+    def _log_bounds(self) -> tuple[Offsets, Offsets]:
+        """The first offset that each partition still holds, and that of its next record."""
+        servers = self._settings.bootstrap_servers
+        return begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
+
+    def _planner(self) -> str | None:
+        return self._checkpoint.query_id()
+
+    def _cut_off(self) -> int | None:
+        planned = self._checkpoint.last_planned()
+        return None if planned is None or is_in_ledger(planned, self._planner(), self.last) else planned
+
+    def _check_planner(self) -> None:
+        check_promotions(self.lake.root)
+        check_agreement(self.last, self._checkpoint)
+
+    def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
+        """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
+        self._stop = stop
+        begin, end = self._log_bounds()
+        if command.new_checkpoint:
+            begin_anew(self.lake, self._checkpoint, begin, end)
+        self.prepare(rebuilds)
+        start = starting_offsets(self.last, self._checkpoint, begin, end)
+        self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
+        check_archived(self._standing.reached, begin)
+        servers = self._settings.bootstrap_servers
+        check_same_log(self.lake, self._standing.reached, begin, servers)
+        check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
+        self._checkpoint.forget_lost_checksums()
+        progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
+        query = (
+            self._log(self._spark)
+            .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
+            .writeStream.queryName(QUERY)
+            .option("checkpointLocation", self._checkpoint.path)
+            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
+        )
+        trigger = (
+            {"availableNow": True}
+            if command.drain
+            else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
+        )
+        with progress, self._naming_lost_records():
+            self._follow(query.trigger(**trigger).start(), progress)
+
+    @contextmanager
+    def _naming_lost_records(self) -> Iterator[None]:
+        """Where Spark finds that records are gone, it may not say which: the offsets are named, as at a start."""
+        try:
+            yield
+        except Exception as error:
+            if isinstance(known_failure(error), LogTruncated):
+                with suppress(BrokerUnavailable):
+                    starting_offsets(self.last, self._checkpoint, *self._log_bounds())
+            raise
+
+    def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
+        """Waits for the query to end, or ends it at a batch boundary: when asked to, or when something fails beside the
+        batches. Raises what ended it.
+        """
+        try:
+            while not self._stop.wait(POLL_SECONDS) and query.isActive:
+                progress.check()
+                self._catch_up_when_quiet(progress)
+        except Stopped:
+            pass
+        except Exception as error:
+            self._fail(error)
+        try:
+            self._await_boundary(query)
+            if not self._stop.is_set():
+                query.awaitTermination()  # raises what ended it, where no batch did
+            query.stop()
+        except (Py4JError, OSError):  # Java has gone
+            # A thread that is still within DuckDB or delta-rs when Python ends takes the process down with it.
+            if self._caller:
+                self._caller.join(STOP_GRACE_SECONDS)
+            raise
+        if self._failure is not None:
+            raise self._failure
+        if not self._stop.is_set():
+            self._catch_up(progress)
+
+    def _await_boundary(self, query: StreamingQuery) -> None:
+        """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""
+        deadline = time.monotonic() + STOP_GRACE_SECONDS
+        while query.isActive and query.status["isTriggerActive"]:
+            if time.monotonic() > deadline and not self._is_on_errand:
+                self._is_cut_off = True
+                return
+            time.sleep(POLL_SECONDS)
+
+    def _fail(self, error: Exception) -> None:
+        """Nothing more is begun, as after a stop; the job ends with the first failure."""
+        self._failure = self._failure or error
+        self._stop.set()
+
+    def _catch_up_when_quiet(self, progress: LiveProgress) -> None:
+        if self._under_way.acquire(blocking=False):
+            try:
+                if self._stop.is_set():
+                    return
+                self._lend_if_asked()
+                if time.monotonic() - self._ended_at >= IDLE_SECONDS and self._cycle.is_due(self.last):
+                    self._catch_up(progress)
+            finally:
+                self._under_way.release()
+
+    def _lend_if_asked(self) -> None:
+        """Between two batches, a command may have the lake, with all tables at one batch, or have this job do an errand
+        with its warm Java."""
+        request = self._lock.request if self._lock else None
+        if self._lock is None or request is None:
+            return
+        if request.errand and self._errand:
+            self._is_on_errand = True
+            with self._lock.errand(request) as is_wanted:
+                if is_wanted:
+                    self._lock.answer(request, self._errand(request.errand, self._spark, self._settings))
+            self._is_on_errand = False
+        else:
+            self.catch_up()
+            if not self._lock.lend(self._stop):
+                raise Stopped
+        self.prepare()
+        self._cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
+        self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
+
+    def _catch_up(self, progress: LiveProgress) -> None:
+        began, before = time.monotonic(), self.last
+        self.catch_up()
+        if self.last is not None and self.last is not before:
+            progress.batch_done(self.last, time.monotonic() - began)
+
+    def _on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
+        """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
+        self._caller = threading.current_thread()  # of the connection with Java: it ends with that
+        with self._under_way:
+            if self._stop.is_set():
+                raise Stopped
+            if is_in_ledger(number, self._planner(), self.last):
+                return  # Only Spark's own commit of it was cut off.
+            try:
+                self._lend_if_asked()
+                began = time.monotonic()
+                row = self._run(self._planned(number), spark)
+                self._ended_at = time.monotonic()
+                progress.batch_done(row, self._ended_at - began)
+            except Stopped:
+                raise
+            except Exception as error:
+                if not self._is_cut_off:  # else it fails for that reason, and the next start repeats it
+                    self._fail(error)
+                # Without the error itself: a pattern of Spark's fails on long texts, as of those with Java's traces.
+                raise Stopped from None
+
+    def _planned(self, number: int) -> Batch:
+        checkpoint_id = self._checkpoint.query_id()
+        assert checkpoint_id is not None
+        ranges = self._checkpoint.ranges(number)
+        check_ends(starts(ranges), ends(ranges))
+        for topic, partitions in self._partitions.items():
+            check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
+        return Batch(
+            batch_id=self.last.batch_id + 1 if self.last else 0,
+            checkpoint_id=checkpoint_id,
+            checkpoint_batch_id=number,
+            ranges=ranges,
+            started_at=datetime.now(UTC),
+            writer=checkpoint_id,
+            following=self._cycle.next(self.last),
+            rebuilds=self._rebuilds,
+        )

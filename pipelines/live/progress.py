@@ -1,0 +1,114 @@
+"""One line per micro-batch: for a person on a terminal, as JSON everywhere else."""
+
+import json
+import threading
+import time
+from collections import deque
+from datetime import UTC, datetime
+from typing import Any, Self
+
+from rich.console import Console
+
+from pipelines.errors import BrokerUnavailable
+from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
+from pipelines.io.kafka.log import Offsets
+from pipelines.live.resume import check_ends
+from pipelines.progress import show_line
+from pipelines.state.heartbeat import beat
+from pipelines.state.ledger import LedgerRow
+
+BEAT_SECONDS = 1.0
+
+
+class LiveProgress:
+    """Follows the log's ends beside the job, and tells of each batch.
+
+    Lag in seconds is how long ago the log's ends were where the job stands now. It needs no record's timestamp, so
+    history that is loaded with its own times does not confuse it. In a backlog from before the start it counts from
+    the start.
+
+    While it is entered, a thread of its own beats once a second: whatever the job's threads do, and for how long. A
+    broker that is away is the query's business; the beat goes on, with the lag that is known. What else goes wrong in
+    that thread, `check` raises.
+    """
+
+    def __init__(self, bootstrap_servers: str, topics: list[str], start: Offsets, lake_root: str) -> None:
+        self._servers = bootstrap_servers
+        self._lake_root = lake_root
+        self._topics = topics
+        self._state = threading.Lock()
+        """Of position and heads, and never held while a broker is waited for."""
+        self._position = start
+        self._heads: deque[tuple[float, Offsets]] = deque()
+        self._console = Console()
+        self._has_ended = threading.Event()
+        self._failure: Exception | None = None
+        self._beating = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._sample()
+        self._beating.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._has_ended.set()
+        self._beating.join(TIMEOUT_SECONDS)  # it may wait for a broker that is away
+
+    def check(self) -> None:
+        """Raises what ended the heartbeat, as a topic that is gone."""
+        if self._failure:
+            raise self._failure
+
+    def _beat_on(self) -> None:
+        while not self._has_ended.is_set():
+            try:
+                self._sample()
+                beat(self._lake_root, {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **self._lag()})
+            except Exception as error:
+                self._failure = error
+                return
+            self._has_ended.wait(BEAT_SECONDS)
+
+    def _sample(self) -> None:
+        """Notes where the log ends now. Raises `LogTruncated` when that is before what was read of it."""
+        asked_at = time.monotonic()
+        with self._state:
+            position = self._position
+        try:
+            head = end_offsets(self._servers, self._topics)
+        except BrokerUnavailable:
+            return
+        check_ends(position, head)
+        with self._state:
+            if not self._heads or self._heads[-1][0] < asked_at:  # else another thread's answer is newer
+                self._heads.append((asked_at, head))
+
+    def batch_done(self, row: LedgerRow, seconds: float) -> None:
+        """Prints the batch's line."""
+        with self._state:
+            self._position = row.end_offsets
+        self._sample()
+        counts = row.counts.values()
+        records = sum(count.read for count in counts)
+        line = {
+            "batch_id": row.batch_id,
+            "committed_at": row.committed_at.isoformat(timespec="milliseconds"),
+            "records": records,
+            "records_per_second": round(records / seconds),
+            **self._lag(),
+            "accepted": sum(count.accepted for count in counts),
+            "duplicates": sum(count.duplicate for count in counts),
+            "quarantined": sum(count.quarantined for count in counts),
+            "duration_seconds": round(seconds, 2),
+        }
+        show_line(json.dumps(line), self._console)
+
+    def _lag(self) -> dict[str, Any]:
+        with self._state:
+            while len(self._heads) > 1 and records_between(self._position, self._heads[1][1]) == 0:
+                self._heads.popleft()
+            if not self._heads:
+                return {"lag_records": 0, "lag_seconds": 0.0}
+            behind = records_between(self._position, self._heads[-1][1])
+            since = self._heads[0][0]
+        return {"lag_records": behind, "lag_seconds": round(time.monotonic() - since, 1) if behind else 0.0}

@@ -1,0 +1,33 @@
+"""`pts stream`: the live job as a command."""
+
+from pipelines.commands import Stream
+from pipelines.engine.spark_job import spark_job
+from pipelines.errors import Interrupted
+from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.live.live_job import QUERY, LiveJob
+from pipelines.live.topics import check_topics
+from pipelines.replay import promote
+from pipelines.settings import Settings
+from pipelines.state.writer_lease import live_lock
+
+
+def run(command: Stream, settings: Settings) -> None:
+    """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
+
+    Raises:
+        BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`.
+            Whatever the moment, the next start goes on from the ledger, and repeats what was cut off.
+        Interrupted: A drain was asked to stop.
+        KeyboardInterrupt: After the batch under way, when Ctrl-C asked to stop.
+    """
+    with (
+        signals_ask_to_stop() as stop,
+        live_lock(settings.lake_root) as lock,
+        spark_job(settings, QUERY) as spark,
+    ):
+        check_topics(settings)
+        LiveJob(spark, settings, lock, promote.errand).run(command, stop)
+    if stop.is_ctrl_c:
+        raise KeyboardInterrupt
+    if stop.is_set() and command.drain:
+        raise Interrupted("The drain was stopped at a batch boundary, before its end. Start it again to go on.")

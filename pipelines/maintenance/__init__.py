@@ -1,0 +1,1 @@
+"""Commands that correct, rebuild, expire or compact the live tables without reading the log."""

@@ -1,0 +1,66 @@
+"""What commands have in common that change rows of the live tables without reading the log."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from pipelines.engine.batch import Batch
+from pipelines.errors import LakeMismatch
+from pipelines.io.delta.lake import Lake
+from pipelines.live.live_job import LiveJob
+from pipelines.settings import Settings
+from pipelines.state.ledger import Counts, Ledger, LedgerRow
+from pipelines.tables import TABLES
+
+
+def checked_job(spark: SparkSession, settings: Settings) -> LiveJob:
+    """The live job's lake, checked; nobody else may write it meanwhile.
+
+    Raises:
+        NotFound: There is no batch yet.
+        LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
+    """
+    job = LiveJob(spark, settings)
+    job.insist_on_batches()
+    if job.prepare():
+        raise LakeMismatch("A batch was cut off between tables. `pts stream --drain` completes it; then try again.")
+    return job
+
+
+def end(
+    batch: Batch, last: LedgerRow, lake: Lake, ledger: Ledger, expired_before: Mapping[str, datetime] | None = None
+) -> LedgerRow:
+    """Writes the ledger's row of such a batch. All tables must stand at the ledger's last row.
+
+    Args:
+        batch: The batch.
+        last: The ledger's last row.
+        lake: The tables.
+        ledger: The ledger.
+        expired_before: Of tables that let go rows, the time up to which.
+    """
+    limits = expired_before or {}
+    states = {
+        table.name: replace(
+            state,
+            version=lake.version(table),
+            position=batch.batch_id,
+            expired_before=limits.get(table.name, state.expired_before),
+        )
+        for table in TABLES
+        if (state := last.tables.get(table.name))
+    }
+    row = replace(
+        last,
+        batch_id=batch.batch_id,
+        started_at=batch.started_at,
+        committed_at=datetime.now(UTC),
+        ranges=batch.ranges,
+        counts={topic: Counts(0, 0, 0, 0) for topic in last.counts},
+        tables=states,
+        replay_id=None,
+    )
+    ledger.append(row, batch.transaction("ledger"))
+    return row

@@ -1,0 +1,142 @@
+"""`pts compact`: small files of the tables joined, and files removed that nobody needs, while the live job goes on."""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import timedelta
+
+from pipelines.commands import Compact
+from pipelines.errors import AnotherWriter, InvalidInput
+from pipelines.io.delta import files
+from pipelines.io.delta.files import State
+from pipelines.io.spark.failures import explained
+from pipelines.live.resume import check_promotions
+from pipelines.maintenance.compacted import Compacted, TableCompacted
+from pipelines.maintenance.retention import needed
+from pipelines.settings import Settings
+from pipelines.state.writer_lease import borrowed, files_held
+from pipelines.tables import NOT_IN_THE_LEDGER, TABLES, Table
+
+HELD_BYTES = 32 * 2**20
+"""A table that the live job rewrites, too, is put in order while the job waits: not one that is larger than this."""
+
+
+def run(command: Compact, settings: Settings) -> Compacted:
+    """Joins small files where many have come together, removes files older than the retention that no version needs
+    which somebody may read (`pipelines/maintenance/retention.py`), and writes checkpoints of long logs.
+
+    To append-only tables the live job adds files and never comes back to them: they are joined while it runs. A table
+    whose rows it merges is put in order (`Table.z_order_by`) while it waits between two batches, once for all of them,
+    and only if many small files have come together, which its merges seldom allow. If it does not lend the lake in
+    time, these are left to the next run. Run twice, it does nothing the second time; cut off anywhere, the next run
+    goes on.
+
+    Raises:
+        InvalidInput: The lake is not a folder.
+        NotFound: There are no tables yet.
+        LakeMismatch: A promotion was cut off, or a table cannot be read.
+        LakeUnavailable: The lake cannot be written.
+        AnotherWriter: Another command takes files out of the tables, for more than two minutes.
+    """
+    root = settings.lake_root
+    if "://" in root:
+        raise InvalidInput(f"The lake {root} is not a folder: only tables in a folder are compacted.")
+    with explained():
+        return compact(root, timedelta(hours=settings.compact.retention_hours), dry_run=command.dry_run)
+
+
+def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compacted:
+    """The same with any retention. With one that the settings do not allow, running readers may lose their files."""
+    began = time.monotonic()
+    must_stay = needed(root)
+    tables = [table for table in (*TABLES, *NOT_IN_THE_LEDGER) if table.name in must_stay.versions]
+    before = {table.name: files.state(_path(root, table)) for table in tables}
+    crowded = [table for table in tables if before[table.name].has_many_small]
+    left = _too_large(crowded, before) | _closed(root, crowded, must_stay.versions)
+    to_join = [table for table in crowded if table.name not in left]
+    held_seconds = 0.0
+    if not dry_run:
+        _join(root, (table for table in to_join if table.is_append_only))
+        held_seconds, not_lent = _put_in_order(root, [table for table in to_join if not table.is_append_only])
+        left |= not_lent
+    found = []
+    for table in tables:
+        path, name = _path(root, table), table.name
+        with _files_held(root):
+            vacuum = files.unneeded if dry_run else files.vacuum
+            vacuumed = vacuum(path, retention, must_stay.versions[name])
+            has_new_checkpoint = not dry_run and files.write_checkpoint(path)
+        found.append(
+            TableCompacted(
+                table=name,
+                before=before[name],
+                after=files.state(path),
+                is_joined=table in to_join and name not in left,
+                vacuumed=vacuumed,
+                has_new_checkpoint=has_new_checkpoint,
+                left=left.get(name),
+            )
+        )
+    return Compacted(
+        dry_run=dry_run,
+        duration_seconds=round(time.monotonic() - began, 2),
+        held_seconds=round(held_seconds, 2),
+        retention_hours=int(retention / timedelta(hours=1)),
+        replays=must_stay.replays,
+        tables=tuple(found),
+    )
+
+
+def _closed(root: str, tables: Iterable[Table], versions: Mapping[str, frozenset[int]]) -> dict[str, str]:
+    """Tables that are not joined, and why: the commit would take a version out of the log that somebody needs."""
+    oldest = {table.name: files.leaves_the_log(_path(root, table), versions[table.name]) for table in tables}
+    return {
+        name: f"version {version} is needed, and a commit now would delete it from the log"
+        for name, version in oldest.items()
+        if version is not None
+    }
+
+
+def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str, str]:
+    """Tables that the job would have to wait for, for too long."""
+    return {
+        table.name: f"the live job would wait while {states[table.name].files.byte_count >> 20:,} MiB are put in order"
+        for table in tables
+        if not table.is_append_only and states[table.name].files.byte_count > HELD_BYTES
+    }
+
+
+def _join(root: str, tables: Iterable[Table]) -> None:
+    for table in tables:
+        with _files_held(root):
+            files.join(_path(root, table))
+
+
+def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]]:
+    """For how many seconds the lake was held; and the tables for which it was not to be had, with the reason."""
+    if not tables:
+        return 0.0, {}
+    try:
+        with borrowed(root):
+            began = time.monotonic()
+            check_promotions(root)
+            for table in tables:
+                files.order(_path(root, table), table.z_order_by)
+            return time.monotonic() - began, {}
+    except AnotherWriter:
+        left = (
+            "the live job came to no end of a batch in time, or another command had the lake; the next run tries again"
+        )
+        return 0.0, {table.name: left for table in tables}
+
+
+@contextmanager
+def _files_held(root: str) -> Iterator[None]:
+    """A promotion that was cut off has put files into folders that no version names yet."""
+    with files_held(root):
+        check_promotions(root)
+        yield
+
+
+def _path(root: str, table: Table) -> str:
+    return f"{root}/{table.folder}"

@@ -1,0 +1,224 @@
+"""`pts report --explain`: which records made a package's report, in which batches, and how it changed over time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.errors import NotFound
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
+from pipelines.queries.report import PackageReport, Row, package_report, sources_of
+from pipelines.rendering import iso_utc, page_table, status_text
+from pipelines.settings import Settings
+from pipelines.state.snapshots import made_anew
+from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
+
+if TYPE_CHECKING:
+    from rich.console import Group, RenderableType
+    from rich.table import Table
+
+HISTORY_LIMIT = 20
+MADE = "made the report"
+PENDING = "not in the ledger yet"
+SAID = ("number_of_remaining_stops", "current_stop_id", "end_stop_id", "status_code")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What a batch brought of the package, and what the report said after it.
+
+    Attributes:
+        batch: The batch; None while it is not in the ledger yet.
+        arrivals: What it brought, in the order of the log.
+        report: The package's row of gold.remaining_stops at the first version that shows the batch; None when the
+            package was not in it, or when that is not known.
+        gap: Why it is not known; None when it is.
+    """
+
+    batch: Batch | None
+    arrivals: tuple[Arrival, ...]
+    report: Row | None
+    gap: str | None
+
+    def effect(self, arrival: Arrival) -> str | None:
+        """What a record of the batch did to the report; None when that is not known.
+
+        It `made the report`, as its scan or its route; was `overtaken` by another record of the batch that did; or
+        `changed nothing`.
+        """
+        if self.gap:
+            return None
+        sources = sources_of(self.report).values() if self.report else ()
+        if arrival.coordinates in sources:
+            return MADE
+        overtaken = any(other.topic == arrival.topic and other.coordinates in sources for other in self.arrivals)
+        return "overtaken" if overtaken else "changed nothing"
+
+    def as_json(self) -> dict[str, Any]:
+        arrivals = [
+            {"kind": each.kind, "coordinates": each.coordinates, "stop_id": each.stop_id, "effect": self.effect(each)}
+            for each in self.arrivals
+        ]
+        return {
+            **_batch_json(self.batch),
+            "version": self.batch and self.batch.versions.get(REPORTS),
+            "arrivals": arrivals,
+            "report": self.report and {name: self.report[name] for name in SAID} | sources_of(self.report),
+            "gap": self.gap,
+        }
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One package and how its report came about.
+
+    Attributes:
+        found: What the lake knows of it now.
+        sources: The scan and the route record that made the report, by their coordinates: the batch of each; None
+            while that is not in the ledger yet.
+        history: The newest of the batches that brought something of the package, oldest first.
+        older_count: How many older ones are left out.
+    """
+
+    found: PackageReport
+    sources: Mapping[str, Batch | None]
+    history: tuple[Entry, ...]
+    older_count: int
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready: what `pts report` gives, and `sources`, `history`, `older_count`."""
+        sources = [
+            {"coordinates": source, **_batch_json(batch), "versions": _first_shown(source, batch)}
+            for source, batch in self.sources.items()
+        ]
+        history = [entry.as_json() for entry in self.history]
+        return self.found.as_json() | {"sources": sources, "history": history, "older_count": self.older_count}
+
+    def render(self) -> "Group":
+        """A page for the terminal: that of `pts report`, then what made the report, then its history."""
+        from rich.console import Group
+
+        parts: list[RenderableType] = [self.found.render(), "", self._sources_table(), "", self._history_table()]
+        if self.older_count:
+            parts.append(f"Left out: {self.older_count} older {'batch' if self.older_count == 1 else 'batches'}.")
+        return Group(*parts)
+
+    def _sources_table(self) -> "Table":
+        headers = ("Kafka record", "Batch", "Committed (UTC)", "First shown by version")
+        cells = (
+            (
+                source,
+                *((str(batch.batch_id), _second(batch)) if batch else (PENDING, "")),
+                ", ".join(f"{name} {version}" for name, version in _first_shown(source, batch).items()),
+            )
+            for source, batch in self.sources.items()
+        )
+        return page_table("What made the report", headers, cells)
+
+    def _history_table(self) -> "Table":
+        headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining", "Status", "Scan", "Route")
+        return page_table("History of the report, oldest first", headers, map(_cells, self.history))
+
+
+def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_LIMIT) -> Explanation:
+    """Reads one package, its way through the ledger, and its report after each of its newest batches, up to `limit`.
+
+    Raises `NotFound` for a package that no topic has named, and for a lake without a ledger.
+    """
+    found = package_report(tracking_number, settings)
+    reader = LakeReader(settings.lake_root)
+    arrivals = arrivals_of(reader, tracking_number)
+    batch_of = {arrival.coordinates: arrival.batch_id for arrival in arrivals}
+    numbers = sorted({number for number in batch_of.values() if number is not None})
+    newest = numbers[-limit:]
+    sources = {source: batch_of.get(source) for source in _sources(found)}
+    batches = batches_of(reader, {number for number in (*newest, *sources.values()) if number is not None})
+    since = made_anew(reader, after=newest[0]).get(REPORTS, 0) if newest else 0
+    history = []
+    for number in (*newest, None):
+        brought = tuple(arrival for arrival in arrivals if arrival.batch_id == number)
+        if brought:
+            batch = None if number is None else batches[number]
+            report, gap = _report_after(batch, since, tracking_number, settings.lake_root)
+            history.append(Entry(batch, brought, report, gap))
+    return Explanation(
+        found=found,
+        sources={source: None if number is None else batches[number] for source, number in sources.items()},
+        history=tuple(history),
+        older_count=len(numbers) - len(newest),
+    )
+
+
+def _sources(found: PackageReport) -> list[str]:
+    return [source for source in sources_of(found.report).values() if source] if found.report else []
+
+
+def _report_after(
+    batch: Batch | None, since: int, tracking_number: int, lake_root: str
+) -> tuple[Row | None, str | None]:
+    """The package's report at the version that shows the batch first, or why it is not known.
+
+    Args:
+        batch: The batch.
+        since: The batch that found gold.remaining_stops made anew: earlier versions were another table's.
+        tracking_number: The package.
+        lake_root: The lake.
+    """
+    if batch is None:
+        return None, PENDING
+    if batch.reported_in is None:
+        return None, f"{REPORTS} does not show it yet"
+    version = batch.versions[REPORTS]
+    gone = f"version {version} can no longer be read"
+    if batch.reported_in < since:
+        return None, gone
+    try:
+        reader = LakeReader(lake_root, {REPORTS: version})
+        rows = reader.query(f"SELECT * FROM {REPORTS} WHERE tracking_number = ?", [tracking_number]).to_pylist()
+    except NotFound:
+        return None, gone
+    return next(iter(rows), None), None
+
+
+def _batch_json(batch: Batch | None) -> dict[str, Any]:
+    return {"batch_id": batch and batch.batch_id, "committed_at": batch and iso_utc(batch.committed_at)}
+
+
+def _first_shown(source: str, batch: Batch | None) -> dict[str, int]:
+    """The first versions of the record's silver table and of gold.remaining_stops that show it, if any do yet."""
+    silver = SILVER_SHIP_EVENTS if source.startswith(f"{SHIP_EVENTS.name}/") else SILVER_SHIP_ROUTES
+    versions = batch.versions if batch else {}
+    return {name: versions[name] for name in (silver.name, REPORTS) if name in versions}
+
+
+def _cells(entry: Entry) -> tuple[str, ...]:
+    batch, version = entry.batch, entry.batch and entry.batch.versions.get(REPORTS)
+    when = (str(batch.batch_id), _second(batch)) if batch else ("", "")
+    return (*when, "" if version is None else str(version), _arrived(entry), *_said(entry))
+
+
+def _arrived(entry: Entry) -> str:
+    """One line for each record, with its effect unless it made the report; then why there is no report, if so."""
+    lines = []
+    for arrival in entry.arrivals:
+        effect = entry.effect(arrival)
+        lines.append(f"{arrival.kind} {arrival.place}" + ("" if effect in (None, MADE) else f", {effect}"))
+    if entry.report is None:
+        lines.append(f"({entry.gap or f'not in {REPORTS}'})")
+    return "\n".join(lines)
+
+
+def _said(entry: Entry) -> tuple[str, str, str, str]:
+    """Remaining stops, status, and the places on the log of the scan and of the route behind them."""
+    report = entry.report
+    if report is None:
+        return "", "", "", ""
+    remaining, current, end = ("?" if report[name] is None else str(report[name]) for name in SAID[:3])
+    status = "" if report["event_kafka_offset"] is None else status_text(report["status_code"])
+    scan, route = ((source or "").partition("/")[2] for source in sources_of(report).values())
+    return f"{remaining} ({current} of {end})", status, scan, route
+
+
+def _second(batch: Batch) -> str:
+    return f"{batch.committed_at:%Y-%m-%d %H:%M:%S}"

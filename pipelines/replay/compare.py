@@ -1,0 +1,139 @@
+"""`pts replay compare`: live and shadow cut at the same fence, row for row.
+
+Nothing is collected but counts and samples.
+"""
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pipelines.commands import ReplayCompare
+from pipelines.engine.spark_job import spark_job
+from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
+from pipelines.replay.difference import Pair, TableCompared
+from pipelines.replay.page import page as html_page
+from pipelines.settings import Settings
+from pipelines.state.replay_records import Comparison, Replays
+from pipelines.state.snapshots import snapshot
+from pipelines.tables import TABLES, Table
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A whole replay, live against shadow.
+
+    Attributes:
+        replay_id: The replay.
+        fence: The batch of the live ledger at which they were cut.
+        compared_at: When.
+        declared: The differences that were declared.
+        tables: What was found, by table.
+        page: The HTML page that shows it; None when it was dropped with the replay.
+    """
+
+    replay_id: str
+    fence: int
+    compared_at: datetime
+    declared: tuple[str, ...]
+    tables: tuple[TableCompared, ...]
+    page: str | None
+
+    @property
+    def undeclared(self) -> int:
+        return sum(table.undeclared for table in self.tables)
+
+    @property
+    def differing(self) -> int:
+        return sum(table.differing for table in self.tables)
+
+    @property
+    def verdict(self) -> str:
+        if not self.differing:
+            return "identical"
+        if not self.undeclared:
+            return f"{self.differing:,} rows differ, all of them as declared"
+        return f"{self.differing:,} rows differ, {self.undeclared:,} of them were not declared"
+
+    def as_json(self) -> dict[str, Any]:
+        """JSON-ready but for dates, which are text."""
+        return {**asdict(self), "compared_at": self.compared_at.isoformat(), "verdict": self.verdict}
+
+
+def run(command: ReplayCompare, settings: Settings) -> Compared:
+    """Compares every table but the ledger, and notes in the replay's record what was found.
+
+    Rows that differ stay beside the shadow's tables as Parquet, `_differences/<table>/rows`: `kind`, `live`, `shadow`.
+
+    Raises:
+        InvalidInput: A declared difference names no table or column, or the page has no folder.
+        NotFound: There is no such replay; it is not built up to its fence; or versions are gone.
+        AnotherWriter: Another command works on a replay.
+    """
+    declared = {table.name: _declared(table, command.expect) for table in TABLES}
+    if unknown := [each for each in command.expect if not any(_names(table, each) for table in TABLES)]:
+        raise InvalidInput(
+            f"{', '.join(unknown)} is no table and no column: write schema.table or schema.table.column."
+        )
+    if command.html and not Path(command.html).parent.is_dir():
+        raise InvalidInput(f"{Path(command.html).parent} is no folder: the page {command.html} cannot be written.")
+    replays = Replays(settings.lake_root)
+    with replays.one_at_a_time():
+        replay, root = replays.load(command.replay_id), replays.root(command.replay_id)
+        if replay.built is None:
+            raise NotFound(
+                f"The replay {replay.replay_id} does not stand at its fence yet: `pts replay build {replay.replay_id}` "
+                "brings it there."
+            )
+        live, shadow = snapshot(settings.lake_root, replay.fence).versions, snapshot(root, replay.built).versions
+        shutil.rmtree(f"{root}/_differences", ignore_errors=True)
+        with spark_job(settings, "compare") as spark:
+            pair = Pair(spark, settings.lake_root, root, live, shadow)
+            tables = tuple(
+                pair.compared(table, declared[table.name], f"{root}/_differences/{table.name}")
+                for table in TABLES
+                if table.follows_log
+            )
+        html = Path(command.html or f"{root}/compare.html").resolve()
+        found = Compared(
+            replay_id=replay.replay_id,
+            fence=replay.fence,
+            compared_at=datetime.now(UTC),
+            declared=command.expect,
+            tables=tables,
+            page=str(html),
+        )
+        html.write_text(html_page(found))
+        comparison = Comparison(
+            compared_at=found.compared_at,
+            live_versions=live,
+            shadow_versions=shadow,
+            declared=command.expect,
+            differing={table.table: table.differing for table in tables if table.differing},
+            has_passed=not found.undeclared,
+        )
+        replays.save(replay.model_copy(update={"comparison": comparison}))
+    return found
+
+
+def insist(found: Compared) -> None:
+    """Raises `UndeclaredDifference` when rows differ for which nobody said that they would."""
+    if found.undeclared:
+        names = ", ".join(table.table for table in found.tables if table.undeclared)
+        raise UndeclaredDifference(
+            f"{found.undeclared:,} rows of {names} differ in what was not declared. Look at {found.page}; if that is "
+            "what was wanted, declare it with --expect."
+        )
+
+
+def _names(table: Table, text: str) -> bool:
+    return text == table.name or text in {f"{table.name}.{name}" for name in table.column_names}
+
+
+def _declared(table: Table, expect: Sequence[str]) -> frozenset[str]:
+    """The columns of a table that may differ; all of them, and with them whole rows, when the table itself is named."""
+    if table.name in expect:
+        return frozenset(table.column_names)
+    return frozenset(name for name in table.column_names if f"{table.name}.{name}" in expect)

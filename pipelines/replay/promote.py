@@ -1,0 +1,241 @@
+"""`pts replay promote`: a replay's tables take the place of the live ones, one commit each, between two batches."""
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from pyspark.sql import SparkSession
+
+from pipelines import errors
+from pipelines.commands import ReplayPromote
+from pipelines.engine.spark_job import spark_job
+from pipelines.errors import NotCompared, PtsError
+from pipelines.io.delta.lake import Lake
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.log import ranges_between
+from pipelines.io.spark.failures import explained
+from pipelines.live.resume import check_promotions
+from pipelines.maintenance.common import checked_job
+from pipelines.replay.build import ReplayJob
+from pipelines.replay.swap import begun, change_places, corrections, publish_changes, totals
+from pipelines.settings import Settings
+from pipelines.state.code_version import fingerprint
+from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.replay_records import Replay, Replays, Step
+from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.writer_lease import borrowed, live_code
+from pipelines.tables import OPS_BATCHES
+
+NEAR_SECONDS = 5.0
+"""Once the replay comes up with the live job in less than this, the next stretch is so short that the job can wait."""
+
+ROUNDS = 3
+"""So often it tries, before the job has to wait for longer."""
+
+ERRAND = "promote "
+"""With a replay's name, what a live job understands."""
+
+SETTLE_SECONDS = 180.0
+"""How long the live job has to bring all tables to one batch, before it is asked for the lake."""
+
+PATIENCE_SECONDS = 600.0
+"""How long the live job may take for its batch, and for this."""
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """What was done.
+
+    Attributes:
+        replay_id: The replay.
+        batch_id: The ledger's row that tells of it.
+        tables: Version of each live table after it.
+        pause_seconds: How long the lake was held: no batch ran meanwhile. 0 when it had been done before.
+    """
+
+    replay_id: str
+    batch_id: int
+    tables: Mapping[str, int]
+    pause_seconds: float
+
+
+def run(command: ReplayPromote, settings: Settings) -> Promoted:
+    """Promotes a replay whose last comparison passed, or finishes a promotion that was cut off. Of one whose tables are
+    the live ones already, it tells what was done: the command may have died while the live job did it.
+
+    The live job may run: the replay first follows it up to almost where it is; then the job itself, whose Java is warm,
+    replays the last stretch between two batches, has the tables change places, and goes on from there. In that stretch,
+    tables that follow do not move: they change places where they stand, and come up with the job's next batches, before
+    this returns. Readers see each table before or after its one commit, and who follows package-reports is sent what
+    changes. Bronze stays, unless it was found to differ: it is what was read, not made.
+
+    Raises:
+        NotCompared: Its tables, or the live ones, are not those that were compared, or the comparison did not pass; or
+            this code, or that of the live job, is not the one that built it.
+        LakeMismatch: The live tables are not what the ledger says, or a batch was cut off.
+        AnotherWriter: The live job did not come to it within ten minutes, or another command has the lake.
+        And what `pts replay build` raises.
+    """
+    replays = Replays(settings.lake_root)
+    with replays.one_at_a_time():
+        replay = replays.load(command.replay_id)
+        found = already_promoted(replay, settings.lake_root)
+        if found and is_settled(settings.lake_root):
+            return found
+        if not found and not replay.under_way:
+            check_compared(replay, replays, settings)
+        with spark_job(settings, "promote") as spark:
+            return promoted(replay, replays, spark, settings)
+
+
+def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
+    """The same for one that may be promoted."""
+    if not (found := already_promoted(replay, settings.lake_root)):
+        if not replay.under_way:
+            _come_near(replay, replays, spark, settings)
+        with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
+            found = understood(answer) if answer else _promoted_last_part(replay.replay_id, spark, settings)
+    settle(spark, settings)
+    return found
+
+
+def settle(spark: SparkSession, settings: Settings) -> None:
+    """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
+    batches, turn by turn; where none runs, or it takes long, this does."""
+    root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
+    while live_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
+        time.sleep(1.0)
+    if not is_settled(root):
+        with borrowed(root):
+            if not is_settled(root):  # a live job that lends the lake has done it
+                checked_job(spark, settings).catch_up()
+
+
+def errand(words: str, spark: SparkSession, settings: Settings) -> str:
+    """The last part of a promotion, done by the live job between two batches; what came of it, as JSON.
+
+    Raises what has no known cause: the job ends, and the command that waits does it itself.
+    """
+    try:
+        with explained():
+            return json.dumps(asdict(_promoted_last_part(words.removeprefix(ERRAND), spark, settings)))
+    except PtsError as error:
+        return json.dumps({"error": type(error).__name__, "message": str(error)})
+
+
+def understood(answer: str) -> Promoted:
+    """What a live job answered. Raises what it was refused for."""
+    found = json.loads(answer)
+    if "error" in found:
+        raise getattr(errors, found["error"])(found["message"])
+    return Promoted(**found)
+
+
+def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings) -> Promoted:
+    """By who holds the lake: what is left between the replay and the live tables, then these change places."""
+    began, replays = time.monotonic(), Replays(settings.lake_root)
+    replay = replays.load(replay_id)
+    if found := already_promoted(replay, settings.lake_root):
+        return found
+    live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
+    ledger, made = Ledger(spark, live), Ledger(spark, shadow)
+    if replay.under_way:
+        last = ledger.last()
+    else:
+        job = checked_job(spark, settings)  # refuses a batch that was cut off: its repeat would write nothing then
+        if not is_settled(settings.lake_root):
+            job.catch_up()  # or the way back would lead to before an earlier promotion
+        last = job.last
+        assert last is not None
+        replay = _follow(replay, last, replays, spark, settings, is_last_part=True)
+    assert last is not None
+    if not replay.under_way or last.batch_id < replay.under_way.batch_id:
+        counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
+        if not replay.under_way:
+            replay = begun(replay, last, made, live.root)
+            replays.save(replay)
+        publish_changes(replay, last, live, shadow, settings)
+        last = change_places(replay, live, shadow, ledger, last, counts)
+    assert replay.under_way is not None
+    done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
+    replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
+    versions = {name: state.version for name, state in last.tables.items()}
+    return Promoted(replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+
+
+NEWEST_PROMOTION = f"""
+    SELECT batch_id, tables FROM {OPS_BATCHES.name} WHERE replay_id IS NOT NULL ORDER BY batch_id DESC LIMIT 1
+"""
+
+
+def already_promoted(replay: Replay, lake_root: str) -> Promoted | None:
+    """What was done, if the replay's promotion is done and no other one came after it.
+
+    Raises `LakeMismatch` when another one was cut off since: a rollback of it, or the promotion that it was to undo.
+    """
+    if replay.under_way or not replay.promotions:
+        return None
+    newest = LakeReader(lake_root).query(NEWEST_PROMOTION).to_pylist()
+    if not newest or newest[0]["batch_id"] != replay.promotions[-1].batch_id:
+        return None
+    check_promotions(lake_root)
+    versions = {state["table_name"]: state["version"] for state in newest[0]["tables"]}
+    return Promoted(replay.replay_id, newest[0]["batch_id"], versions, 0.0)
+
+
+def check_compared(replay: Replay, replays: Replays, settings: Settings) -> None:
+    """Raises `NotCompared` unless these very tables were compared, and passed."""
+    again = f"`pts replay compare {replay.replay_id}`"
+    found = replay.comparison
+    if found is None or not found.has_passed:
+        fault = "was not compared yet" if found is None else "differs from the live tables in what was not declared"
+        raise NotCompared(f"The replay {replay.replay_id} {fault}: {again}.")
+    if snapshot(settings.lake_root, replay.fence).versions != found.live_versions:
+        raise NotCompared(f"The live tables at batch {replay.fence} are others than those that were compared: {again}.")
+    if snapshot(replays.root(replay.replay_id), replay.built).versions != found.shadow_versions:
+        raise NotCompared(f"The tables of {replay.replay_id} are others than those that were compared: {again}.")
+    if replay.code != fingerprint():
+        raise NotCompared(f"The replay {replay.replay_id} was built by other code than this: build another.")
+    check_live_code(settings)
+
+
+def check_live_code(settings: Settings) -> None:
+    """Raises `NotCompared` while a live job runs that is not this code."""
+    if live_code(settings.lake_root) not in (None, fingerprint()):
+        raise NotCompared(
+            "The live job runs other code than this: it would go on in its own way. Start it anew with this code."
+        )
+
+
+def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
+    """Brings the replay so near to the live job that the rest takes seconds."""
+    ledger = Ledger(spark, Lake(spark, settings.lake_root))
+    for _ in range(ROUNDS):
+        began, last = time.monotonic(), ledger.last()
+        assert last is not None
+        replay = _follow(replay, last, replays, spark, settings)
+        if time.monotonic() - began < NEAR_SECONDS:
+            break
+
+
+def _follow(
+    replay: Replay,
+    last: LedgerRow,
+    replays: Replays,
+    spark: SparkSession,
+    settings: Settings,
+    *,
+    is_last_part: bool = False,
+) -> Replay:
+    """The replay, brought to where the live job was at a row of its ledger; in the last part, without what follows."""
+    reached = replay.steps[-1].end if replay.steps else replay.begin
+    if any(part.size for part in ranges_between(reached, last.end_offsets)):
+        replay = replay.model_copy(
+            update={"steps": (*replay.steps, Step(end=last.end_offsets, batch_id=last.batch_id))}
+        )
+        replays.save(replay)
+    job = ReplayJob(spark, settings, replay, replays.root(replay.replay_id))
+    job.run(is_last_part=is_last_part)
+    return replay

@@ -1,0 +1,1 @@
+"""The embedded stack: broker, job, simulated feed and Airflow under one supervisor."""

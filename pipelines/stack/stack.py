@@ -1,0 +1,218 @@
+"""The embedded stack: broker, job, simulated feed and Airflow under one supervisor, all of it in `$PTS_HOME`."""
+
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from itertools import chain
+
+from pipelines import commands
+from pipelines.errors import InvalidInput, StackError
+from pipelines.io.kafka import admin
+from pipelines.io.processes import airflow as airflow_io
+from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.signals import signals_interrupt, undisturbed
+from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
+from pipelines.live import topics
+from pipelines.settings import Settings
+from pipelines.stack import airflow, broker
+from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself
+
+BROKER_READY_SECONDS = 60.0
+STOP_SECONDS = 130.0
+"""More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
+ORPHAN_STOP_SECONDS = 30.0
+STOP_ORDER = ("airflow-scheduler", "stream", "simulate", "airflow-dag-processor", "airflow-api-server", "broker")
+"""The priorities in supervisord.conf say the same."""
+
+GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
+
+Say = Callable[[str], None]
+
+
+def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The named services (none: all) and those that they need, in the order of their start.
+
+    The simulated feed goes to a broker of somebody's own only by name. Raises `InvalidInput`.
+    """
+    known = [name for name in SERVICES if name not in GROUPED] + list(GROUPS)
+    if unknown := sorted(set(named) - set(known)):
+        raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(known)}.")
+    if "broker" in named and not settings.has_embedded_broker:
+        raise InvalidInput(
+            f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
+            "Unset it for the embedded one."
+        )
+    chosen = _asked_for(named)
+    unnamed = {"broker", "simulate"} - set(named)
+    wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - unnamed
+    return tuple(name for name in SERVICES if name in wanted)
+
+
+def _asked_for(named: Sequence[str]) -> set[str]:
+    return {service for name in named for service in GROUPS.get(name, (name,))} or set(SERVICES)
+
+
+def services(settings: Settings) -> dict[str, Service]:
+    """Every service as it stands, by name."""
+    found = Supervisor(settings).services()
+    return {name: found[name] for name in SERVICES}
+
+
+def is_running(settings: Settings) -> bool:
+    """Whether a supervisor runs in this home, whatever its services do."""
+    return Supervisor(settings).pid is not None
+
+
+def start(named: Sequence[str], settings: Settings, say: Say) -> None:
+    """Starts services and leaves them running; in a stack that already runs, those that it lacks.
+
+    It returns when broker and Airflow can be used. Raises `StackError` when all run, when one ends while it starts, or
+    when a former supervisor left processes behind. A stack that could not be started whole is stopped again.
+    """
+    supervisor = Supervisor(settings)
+    missing = _missing(named, settings)
+    is_ours = supervisor.pid is None
+    try:
+        watch = Watch(settings, missing)
+        _start(missing, supervisor, settings, say)
+        if "airflow-api-server" in missing and AirflowReady() not in chain.from_iterable(watch):
+            raise StackError(f"Airflow has ended. Its logs are {supervisor.log('airflow-*')}.")
+    except BaseException:
+        if is_ours:
+            with undisturbed():
+                stop(settings, say)
+        raise
+
+
+@contextmanager
+def running(named: Sequence[str], settings: Settings, say: Say) -> Iterator[Watch]:
+    """A stack for as long as the block lasts: Ctrl-C, SIGTERM, a closed terminal or a failure stops all of it.
+
+    The block begins when the broker can be used; the watch tells when Airflow can. Raises `StackError` as `start`
+    does, and when a supervisor already runs.
+    """
+    missing = _missing(named, settings)
+    if is_running(settings):
+        raise StackError(f"A stack already runs in {settings.home.resolve()}. `pts down` stops it.")
+    with signals_interrupt():
+        try:
+            watch = Watch(settings, missing)
+            _start(missing, Supervisor(settings), settings, say)
+            yield watch
+        finally:
+            with undisturbed():
+                stop(settings, say)
+
+
+def stop(settings: Settings, say: Say) -> bool:
+    """Stops whatever runs: the job at a batch boundary, then the feed, then the broker. Returns whether anything ran.
+
+    Done when every process is gone. Processes of a supervisor that was killed are found by their pid locks and stopped
+    as well.
+    """
+    supervisor = Supervisor(settings)
+    pid = supervisor.pid
+    if pid:
+        with suppress(OSError):  # nobody may be listening any more
+            say("Stopping; the job ends at a batch boundary …")
+        _end(pid, signal.SIGTERM)
+        if not _wait(lambda: supervisor.pid is None, STOP_SECONDS):
+            _end(pid, signal.SIGKILL)
+            _wait(lambda: supervisor.pid is None, ORPHAN_STOP_SECONDS)
+    found = services(settings)
+    orphans = [found[name] for name in STOP_ORDER if found[name].is_alive]
+    for service in orphans:
+        with suppress(OSError):
+            say(f"Stopping {service.name}, process {service.pid}, which its supervisor left behind …")
+        _stop_orphan(service, settings)
+    supervisor.forget()
+    return bool(pid or orphans)
+
+
+def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
+    """The wanted services that do not run yet."""
+    wanted = wanted_services(named, settings)
+    found = services(settings)
+    if orphans := [
+        f"{service.name} (process {service.pid})" for service in found.values() if service.state == "ORPHANED"
+    ]:
+        raise StackError(f"A supervisor that died left {', '.join(orphans)} running. `pts down` stops that.")
+    missing = tuple(name for name in wanted if not found[name].is_alive)
+    if not _asked_for(named) & set(missing):
+        already = " and ".join(named or wanted)
+        runs = "run" if " and " in already else "runs"
+        raise StackError(f"{already} already {runs} in {settings.home.resolve()}. `pts down` stops the stack.")
+    return missing
+
+
+def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
+    if "broker" in missing:
+        broker.check(settings)
+    if "airflow-api-server" in missing:
+        airflow.check(settings)
+    if supervisor.pid is None:
+        supervisor.launch()
+    if "broker" in missing:
+        say(f"Starting the broker at {settings.bootstrap_servers} …")
+        tail = LogTail(supervisor.log("broker"))
+        supervisor.start("broker")
+    airflow_parts = [name for name in missing if name in GROUPS["airflow"]]
+    if airflow_parts:  # beside the start of the broker, and before Spark takes the cores
+        _prepare_airflow(settings, say)
+    if "broker" in missing:
+        _await_broker(supervisor, tail, settings)
+    jobs = [name for name in missing if name != "broker" and name not in GROUPED]
+    if jobs:
+        topics.run(commands.Topics(), settings)
+    for name in jobs:
+        say(f"Starting {name}; its log is {supervisor.log(name)}")
+        supervisor.start(name)
+    for name in airflow_parts:
+        supervisor.start(name)
+
+
+def _prepare_airflow(settings: Settings, say: Say) -> None:
+    say(f"Starting Airflow at {airflow_io.url(settings)} …")
+    if password := airflow.prepare(settings):
+        say(
+            f"Airflow's first user is {airflow.ADMIN} with the password {password}, shown only now. "
+            f"`pts airflow users reset-password --username {airflow.ADMIN}` sets another one."
+        )
+
+
+def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:
+    deadline = time.monotonic() + BROKER_READY_SECONDS
+    while not admin.answers(settings.bootstrap_servers):
+        service = supervisor.services()["broker"]
+        if not service.is_alive:
+            raise ended_by_itself(service, tail)
+        if time.monotonic() > deadline:
+            raise StackError(
+                f"The broker does not answer after {BROKER_READY_SECONDS:.0f} s. Its log is {service.log}."
+            )
+        time.sleep(0.1)
+
+
+def _stop_orphan(service: Service, settings: Settings) -> None:
+    assert service.pid is not None
+    _end(service.pid, signal.SIGTERM)
+    if not _wait(lambda: not services(settings)[service.name].is_alive, ORPHAN_STOP_SECONDS):
+        # Each service leads a group of its own, to which a JVM that it started belongs.
+        with suppress(ProcessLookupError):
+            os.killpg(service.pid, signal.SIGKILL)
+
+
+def _end(pid: int, with_signal: signal.Signals) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, with_signal)
+
+
+def _wait(is_done: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not is_done():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

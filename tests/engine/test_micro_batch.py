@@ -1,0 +1,132 @@
+"""A micro-batch writes each table once, whatever happens between its writes, and however the log is cut."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.engine.batch import Following
+from pipelines.graph import FLOWS, TURNS
+from pipelines.io.delta import row_sizes
+from pipelines.io.delta.lake import Lake
+from pipelines.state.ledger import Counts, Ledger
+from pipelines.tables import SILVER_QUARANTINE
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
+from tests.comparison import expected_rows
+from tests.oracle.makers import route, scan, withdrawal
+from tests.oracle.records import LogRecord
+
+RECORDS = (
+    scan(1, "10:00", stop=1, offset=0),
+    route(1, 12, offset=0),
+    scan(2, "10:01", stop=4, offset=1, partition=1),
+    scan(1, "10:00", stop=1, offset=1),
+    LogRecord("ship-events", 0, 2, scan(offset=2).timestamp_ms, b"1", b"not a scan", (("source", b"x"),)),
+    scan(1, "10:30", stop=2, offset=3),
+    route(2, 9, offset=1, partition=0),
+    scan(2, "09:00", stop=1, logged="10:40", offset=2, partition=1),
+    scan(1, "10:00", stop=1, logged="10:41", offset=4),
+    withdrawal(1, offset=2, logged="10:42"),
+    LogRecord("ship-routes", 1, 0, scan(offset=0).timestamp_ms, b"x", None),
+)
+
+
+@pytest.fixture
+def lake(spark: SparkSession, tmp_path: Path) -> Lake:
+    return new_lake(spark, str(tmp_path / "lake"))
+
+
+def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lake: Lake) -> None:
+    rows, _ = run(lake, spark, RECORDS, batches(RECORDS[:4], RECORDS[4:5], RECORDS[5:]))
+    assert tables(lake) == expected_rows(RECORDS)
+    assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
+    assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
+    assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
+
+
+LONG = "x" * 30_000
+OF_LARGE = (
+    scan(1, "10:00", stop=1, offset=0),
+    scan(2, "10:01", stop=4, offset=0, partition=1, description=LONG),
+    scan(2, "10:02", stop=5, offset=1, partition=1, status=LONG),
+    route(1, 12, offset=0),
+    scan(2, "10:01", stop=4, offset=2, partition=1, description=LONG, logged="10:41"),
+    LogRecord("ship-events", 0, 1, scan(offset=1).timestamp_ms, b"1", b"not a scan" + LONG.encode()),
+    LogRecord("ship-events", 0, 2, scan(offset=2).timestamp_ms, b"1", b"nor this", (("source", LONG.encode()),)),
+    scan(1, "11:00", stop=2, offset=3),
+)
+
+
+def test_rows_of_large_records_stay_in_spark_and_make_the_same_tables(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_sizes, "MOST_BYTES", 50_000)
+    frame, taken = type(spark.range(1)), []
+    to_arrow = frame.toArrow
+
+    def take_out(rows: DataFrame) -> pa.Table:
+        taken.append(to_arrow(rows))
+        return taken[-1]
+
+    monkeypatch.setattr(frame, "toArrow", take_out)
+    whole = batches(OF_LARGE[:1], OF_LARGE[1:7], OF_LARGE[7:])
+    run(lake, spark, OF_LARGE, whole, lambda batch: Following(TURNS, batch.reach) if batch == whole[-1] else None)
+
+    assert tables(lake) == expected_rows(OF_LARGE)
+    assert len(taken) > len(FLOWS)
+    assert max(rows.nbytes for rows in taken) < len(LONG)
+
+
+def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same() -> None:
+    """A new checkpoint counts its batches from 0 again; Delta would silently ignore what it took for a repeat."""
+    all_batches = [batch for name in ("old", "new") for batch in batches(RECORDS[:4], RECORDS[4:], checkpoint=name)]
+    transactions = {batch.transaction(flow.name) for batch in all_batches for flow in FLOWS}
+    assert len(transactions) == len(all_batches) * len(FLOWS)
+    apps = {transaction.app_id for transaction in transactions}
+    assert len(apps) == 2 * len(FLOWS), "a checkpoint's batches count up under one name"
+    assert {transaction.version for transaction in transactions} == {0, 1}
+
+
+def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: SparkSession, lake: Lake) -> None:
+    """A crash is planted after each write in turn, the ledger's included; each repeat meets one more table written."""
+    whole = batches(RECORDS)
+    for writes in range(1, len(FLOWS) + 2):
+        with pytest.raises(Crashed):
+            run(CrashingLake(spark, lake.root, writes), spark, RECORDS, whole)
+    (row,), _ = run(lake, spark, RECORDS, whole)
+    assert tables(lake) == expected_rows(RECORDS)
+    assert row.counts == {"ship-events": Counts(7, 4, 2, 1), "ship-routes": Counts(4, 3, 0, 1)}
+    assert Ledger(spark, lake).last() is not None
+    assert [state.position for state in row.tables.values()] == [0] * len(row.tables)
+
+
+def test_ledger_gives_back_the_row_that_was_appended(spark: SparkSession, lake: Lake) -> None:
+    rows, _ = run(lake, spark, RECORDS, batches(RECORDS[:4], RECORDS[4:]))
+    assert Ledger(spark, lake).last() == rows[1]
+    assert rows[1].tables["silver.quarantine"].version == lake.log(SILVER_QUARANTINE).newest_version() > 0
+
+
+def test_reports_are_sent_once_per_change_with_their_coordinates(spark: SparkSession, lake: Lake) -> None:
+    _, log = run(lake, spark, RECORDS, batches(RECORDS[:3], RECORDS[3:6]))
+    sent = [(key, value) for key, value in log.sent if key == "1"]
+    assert sent == [
+        (
+            "1",
+            (
+                '{"trackingNumber":1,"occurredAt":"2026-03-01T10:00:00.000000Z","numberOfRemainingStops":11,"currentStopId":1,'
+                '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":0,'
+                '"eventKafkaTimestamp":"2026-03-01T10:00:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
+                '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}'
+            ),
+        ),
+        (
+            "1",
+            (
+                '{"trackingNumber":1,"occurredAt":"2026-03-01T10:30:00.000000Z","numberOfRemainingStops":10,"currentStopId":2,'
+                '"endStopId":12,"statusCode":"IT","eventKafkaPartition":0,"eventKafkaOffset":3,'
+                '"eventKafkaTimestamp":"2026-03-01T10:30:00.000000Z","routeKafkaPartition":0,"routeKafkaOffset":0,'
+                '"routeKafkaTimestamp":"2026-03-01T09:00:00.000000Z"}'
+            ),
+        ),
+    ]

@@ -1,0 +1,77 @@
+"""Tables that follow the batches: brought to an earlier one while the log goes on, and cut off on the way."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.engine.batch import Batch, Following, maintenance_batch
+from pipelines.graph import FLOWS, TURNS
+from pipelines.io.delta.lake import Lake
+from pipelines.live import live_job
+from pipelines.live.live_job import LiveJob
+from pipelines.settings import Settings
+from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
+from tests.comparison import Rows, expected_rows
+from tests.memory_log import MemoryLog
+from tests.oracle.makers import route, scan
+from tests.oracle.records import LogRecord
+
+PARTS: tuple[tuple[LogRecord, ...], ...] = (
+    (
+        scan(4, "09:00", status="DF", offset=0),
+        route(4, 9, offset=0),
+        scan(4, "09:20", status="DF", offset=1),
+        replace(scan(offset=2), value=b"not a scan"),
+    ),
+    (scan(4, "09:40", status="DF", offset=3), scan(4, "09:40", status="DF", offset=4)),
+    (scan(4, "09:30", status="DF", logged="09:50", offset=5), replace(scan(offset=6), value=b"no scan")),
+)
+RECORDS = [record for part in PARTS for record in part]
+FOLLOWERS = {flow.into.name for flow in FLOWS if flow.turn}
+
+
+def in_the_third(number: int) -> list[Batch]:
+    """All three batches; in the third, what follows is brought up to the one with the number."""
+    plain = [replace(batch, following=Following((), batch.reach)) for batch in batches(*PARTS)]
+    return [*plain[:2], replace(plain[2], following=Following(TURNS, plain[number].reach))]
+
+
+def expected(followed: int) -> dict[str, Rows]:
+    """What the tables hold when those that follow have followed so many batches."""
+    read = [record for part in PARTS[:followed] for record in part]
+    return expected_rows(RECORDS) | {name: rows for name, rows in expected_rows(read).items() if name in FOLLOWERS}
+
+
+def test_alerts_of_an_earlier_batch_do_not_count_later_scans(spark: SparkSession, tmp_path: Path) -> None:
+    lake = new_lake(spark, str(tmp_path))
+    rows, _ = run(lake, spark, RECORDS, in_the_third(1))
+    assert tables(lake) == expected(2)
+    assert {name: state.position for name, state in rows[-1].tables.items()} == {
+        name: 1 if name in FOLLOWERS else 2 for name in rows[-1].tables
+    }
+    run(lake, spark, RECORDS, [maintenance_batch(rows[-1], "catch-up")])
+    assert tables(lake) == expected_rows(RECORDS)
+
+
+@pytest.mark.parametrize("writes", [4, 6, 8])
+def test_turn_that_was_cut_off_is_completed_at_the_next_start(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+) -> None:
+    """The next batch is the one that was cut off; the turns end where they were to end, before it is repeated."""
+    root = tmp_path / "lake"
+    planned = in_the_third(0)
+    run(new_lake(spark, str(root)), spark, RECORDS, planned[:2])
+    with pytest.raises(Crashed):
+        run(CrashingLake(spark, str(root), writes), spark, RECORDS, planned[2:])
+    write_checkpoint(root, planned, cut_off=True)
+
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
+    job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
+    assert job.prepare(), "a batch was cut off"
+    assert job.last is not None
+    assert job.last.batch_id == 2
+    assert {job.last.tables[name].position for name in ("bronze.ship_events", "silver.quarantine")} == {0}
+    run(job.lake, spark, RECORDS, [replace(planned[2], batch_id=3, following=None)])
+    assert tables(Lake(spark, str(root))) == expected_rows(RECORDS)

@@ -1,0 +1,144 @@
+"""The live job lends the lake between two batches, and goes on from what it finds."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from itertools import chain, repeat
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.engine.batch import maintenance_batch
+from pipelines.engine.schedule import Cycle
+from pipelines.errors import AnotherWriter
+from pipelines.live import live_job
+from pipelines.live.live_job import LiveJob, Stopped
+from pipelines.live.progress import LiveProgress
+from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from pipelines.state.writer_lease import Request, borrowed, live_lock
+from tests.batches import batches, new_lake, run, tables, write_checkpoint
+from tests.cases import packed
+from tests.comparison import expected_rows
+from tests.memory_log import MemoryLog
+from tests.test_order_free import drawn
+
+PACK = packed(drawn(20))
+BATCHES = batches(*PACK.batches)
+
+
+def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSession, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+    with live_lock(settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+
+        def ask() -> str | None:
+            with borrowed(settings.lake_root, "promote fix") as answer:
+                return answer
+
+        job = LiveJob(spark, settings, lock, lambda words, *_: f"done: {words}")
+        job.prepare()
+        asking = pool.submit(ask)
+        while lock.request is None and not asking.done():
+            pass
+        job._ended_at = 0.0
+        job._lend_if_asked()
+        assert asking.result() == "done: promote fix"
+        assert job._cycle.is_due(job.last), "what a promotion left behind comes up with the next batches"
+        before, nobody = job.last, cast(LiveProgress, None)
+        job._catch_up_when_quiet(nobody)
+        assert job.last is before, "the log is not quiet: the feed has waited"
+        with pytest.raises(AnotherWriter), live_lock(settings.lake_root):
+            pass
+
+
+def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, PACK.records))
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+
+    class Lock:
+        request = Request("1", "promote fix")
+        errand = staticmethod(lambda _: nullcontext(True))
+        answer = staticmethod(lambda *_: None)
+
+    def errand(*_: object) -> str:
+        other = LiveJob(spark, settings)
+        other.prepare()
+        other.catch_up()
+        return "done"
+
+    lock: Any = Lock()
+    job = LiveJob(spark, settings, lock, errand)
+    job.prepare()
+    now = chain([0.0], repeat(1.0))
+    job._cycle = Cycle(1.0, clock=lambda: next(now))
+    assert job._cycle.next(job.last), "the first of several turns"
+    job._lend_if_asked()
+    assert job._cycle.next(job.last) is None
+    assert tables(job.lake) == expected_rows(PACK.records)
+
+
+def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_ledger(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+
+    class Lock:
+        request = Request("1", "")
+
+        def lend(self, _stop: object) -> bool:
+            LiveJob(spark, settings).prepare(["gold.stop_activity"])
+            return True
+
+    lock: Any = Lock()
+    job = LiveJob(spark, settings, lock)
+    job.prepare(["gold.carrier_throughput"])
+    assert job.last is not None
+    stood = job.last.batch_id
+    assert stood == len(BATCHES), "it has written a row itself"
+    job._lend_if_asked()
+    assert job.last.batch_id == stood + 1
+    row = job._run(maintenance_batch(job.last, "rebuild", rebuilds=frozenset({"gold.carrier_throughput"})), spark)
+    assert row.batch_id == stood + 2
+    assert tables(job.lake) == expected_rows(PACK.records)
+
+
+def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+
+    class Lock:
+        request = Request("1", "")
+
+        def lend(self, stop: threading.Event) -> bool:
+            stop.set()
+            return False
+
+    lock: Any = Lock()
+    ends: list[bool] = []
+    idle = {"isTriggerActive": False}
+    query: Any = SimpleNamespace(isActive=True, status=idle, stop=lambda: ends.append(True))
+    progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
+    quiet, busy = LiveJob(spark, settings, lock), LiveJob(spark, settings, lock)
+    quiet.prepare()
+    busy.prepare()
+    stood = Ledger(spark, quiet.lake).last()
+    quiet._follow(query, progress)
+    with pytest.raises(Stopped):
+        busy._on_batch(spark, len(BATCHES), progress)
+    busy._follow(query, progress)  # the batch did not fail
+    assert len(ends) == 2
+    assert Ledger(spark, quiet.lake).last() == stood

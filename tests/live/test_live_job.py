@@ -1,0 +1,233 @@
+"""The live job ends at a batch boundary, whatever it is that ends it."""
+
+import threading
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from traceback import format_exception
+from typing import Any, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
+from pipelines.live import live_job
+from pipelines.live.live_job import LiveJob, Stopped
+from pipelines.live.progress import LiveProgress
+from pipelines.settings import Settings
+from pipelines.state.ledger import Ledger
+from tests.batches import batches, new_lake, run, write_checkpoint
+from tests.cases import packed
+from tests.test_order_free import drawn
+
+PACK = packed(drawn(20))
+BATCHES = batches(*PACK.batches)
+
+
+class Query:
+    """A streaming query that has a batch under way until `commits` is set, and notes how it ended."""
+
+    def __init__(self) -> None:
+        self.has_java = True
+        self.commits = threading.Event()
+        self.ends: list[str] = []
+
+    @property
+    def isActive(self) -> bool:  # noqa: N802
+        if not self.has_java:
+            raise ConnectionRefusedError
+        return True
+
+    @property
+    def status(self) -> dict[str, bool]:
+        return {"isTriggerActive": not self.commits.is_set()}
+
+    def stop(self) -> None:
+        self.ends.append("committed" if self.commits.is_set() else "cut off")
+
+    def awaitTermination(self) -> None:  # noqa: N802
+        self.ends.append("drained")
+
+
+class Progress:
+    """Tells what went wrong beside the batches."""
+
+    def __init__(self, error: PtsError | None = None) -> None:
+        self.error = error
+
+    def check(self) -> None:
+        if self.error:
+            raise self.error
+
+
+def job_of(spark: SparkSession, folder: Path) -> LiveJob:
+    return LiveJob(spark, Settings(home=folder, lake=str(folder / "lake")))
+
+
+def following(job: LiveJob, query: Query, progress: Progress, pool: ThreadPoolExecutor) -> Future[None]:
+    return pool.submit(job._follow, cast(Any, query), cast(LiveProgress, progress))
+
+
+def stays_open(future: Future[None]) -> bool:
+    time.sleep(5 * live_job.POLL_SECONDS)
+    return not future.done()
+
+
+def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    job, query, progress = job_of(spark, tmp_path), Query(), Progress()
+    with ThreadPoolExecutor(1) as pool:
+        end = following(job, query, progress, pool)
+        with job._under_way:
+            progress.error = LakeUnavailable("no heartbeat")
+            assert stays_open(end)
+        assert stays_open(end), "Spark's own commit is part of the batch"
+        assert not query.ends
+        query.commits.set()
+        with pytest.raises(LakeUnavailable, match="no heartbeat"):
+            end.result(timeout=20)
+    assert query.ends == ["committed"]
+
+
+def test_no_batch_begins_once_something_has_failed(spark: SparkSession, tmp_path: Path) -> None:
+    job, query = job_of(spark, tmp_path), Query()
+    query.commits.set()
+    progress = Progress(TopicMismatch("a partition more"))
+    with pytest.raises(TopicMismatch):
+        job._follow(cast(Any, query), cast(LiveProgress, progress))
+    with pytest.raises(Stopped):
+        job._on_batch(spark, 0, cast(LiveProgress, progress))
+
+
+def test_batch_that_failed_ends_the_job_with_the_first_failure(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The heartbeat may fail for the same reason, before Spark has noticed the end of its query."""
+    job, query, progress = job_of(spark, tmp_path), Query(), cast(LiveProgress, Progress())
+
+    def refuse(_number: int) -> None:
+        raise LakeUnavailable("the first")
+
+    monkeypatch.setattr(job, "_planned", refuse)
+    with pytest.raises(Stopped) as raised:
+        job._on_batch(spark, 0, progress)
+    assert "the first" not in "".join(format_exception(raised.value)), "so long may it be that Spark fails on it"
+    job._fail(TopicMismatch("the second"))
+    query.commits.set()
+    with pytest.raises(LakeUnavailable, match="the first"):
+        job._follow(cast(Any, query), progress)
+    assert query.ends == ["committed"]
+
+
+def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: SparkSession, tmp_path: Path) -> None:
+    job, query, batch_ends = job_of(spark, tmp_path), Query(), threading.Event()
+    job._caller = threading.Thread(target=batch_ends.wait, daemon=True)
+    job._caller.start()
+    with ThreadPoolExecutor(1) as pool:
+        query.has_java = False
+        end = following(job, query, Progress(), pool)
+        assert stays_open(end)
+        batch_ends.set()
+        with pytest.raises(ConnectionRefusedError):
+            end.result(timeout=20)
+
+
+def test_nothing_is_brought_up_after_a_batch_that_failed(spark: SparkSession, tmp_path: Path) -> None:
+    """Some of its tables may be ahead of others."""
+    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
+    write_checkpoint(tmp_path / "lake", BATCHES)
+    job, nobody = job_of(spark, tmp_path), cast(LiveProgress, None)
+    job.prepare()
+    job._ended_at = 0.0
+    job._cycle.begin_anew(is_due=True)
+    job._fail(LakeUnavailable("in a batch"))
+    job._catch_up_when_quiet(nobody)
+    newest = Ledger(spark, job.lake).last()
+    assert newest
+    assert newest.batch_id == BATCHES[-1].batch_id
+
+
+def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
+    long, busy, query = job_of(spark, tmp_path), job_of(spark, tmp_path), Query()
+    long._stop.set()
+    long._follow(cast(Any, query), cast(LiveProgress, Progress()))
+    assert query.ends == ["cut off"]
+    query = Query()
+    busy._stop.set()
+    busy._is_on_errand = True
+    with ThreadPoolExecutor(1) as pool:
+        end = following(busy, query, Progress(), pool)
+        assert stays_open(end)
+        query.commits.set()
+        end.result(timeout=20)
+    assert query.ends == ["committed"]
+
+
+def test_batch_that_a_stop_cuts_off_is_no_failure(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
+    job, query = job_of(spark, tmp_path), Query()
+    has_begun, is_cancelled = threading.Event(), threading.Event()
+
+    def cancelled(_number: int) -> None:
+        has_begun.set()
+        assert is_cancelled.wait(20)
+        raise RuntimeError("Job 22 cancelled: the query was stopped")
+
+    monkeypatch.setattr(job, "_planned", cancelled)
+    with ThreadPoolExecutor(1) as pool:
+        batch = pool.submit(job._on_batch, spark, 0, cast(LiveProgress, Progress()))
+        assert has_begun.wait(20)
+
+        def stop() -> None:
+            is_cancelled.set()
+            assert isinstance(batch.exception(timeout=20), Stopped)
+
+        monkeypatch.setattr(query, "stop", stop)
+        job._stop.set()
+        job._follow(cast(Any, query), cast(LiveProgress, Progress()))
+
+
+def test_batch_that_ends_before_it_begins_is_not_begun(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark plans it where the log has become shorter than what was read."""
+    last = BATCHES[-1]
+    ranges = tuple(replace(part, end=part.start - 1) if part.start else part for part in last.ranges)
+    write_checkpoint(tmp_path / "lake", [*BATCHES[:-1], replace(last, ranges=ranges)], cut_off=True)
+    with pytest.raises(LogTruncated, match="ends at offset"):
+        job_of(spark, tmp_path)._planned(last.checkpoint_batch_id)
+
+
+def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spark says less; where the log cannot be asked, that is all there is."""
+    job, of_spark = job_of(spark, tmp_path), RuntimeError("OffsetOutOfRange, in a trace of a hundred lines")
+    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
+    job.last = Ledger(spark, job.lake).last()
+    assert job.last
+    reached = job.last.end_offsets
+    gone = {topic: {number: end + 7 for number, end in ends.items()} for topic, ends in reached.items()}
+    for bound in ("begin_offsets", "end_offsets"):
+        monkeypatch.setattr(live_job, bound, lambda *_: gone)
+    with pytest.raises(LogTruncated, match=r"/0 begins at offset (\d+), but \d+ is the next .* lost 7 records"):
+        _fails(job, of_spark)
+    with pytest.raises(ZeroDivisionError):
+        _fails(job, ZeroDivisionError())
+
+    def nobody(*_: object) -> None:
+        raise BrokerUnavailable("nobody answers")
+
+    monkeypatch.setattr(live_job, "begin_offsets", nobody)
+    with pytest.raises(RuntimeError, match="OffsetOutOfRange"):
+        _fails(job, of_spark)
+
+
+def _fails(job: LiveJob, error: Exception) -> None:
+    with job._naming_lost_records():
+        raise error

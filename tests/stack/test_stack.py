@@ -1,0 +1,202 @@
+"""The stack's rules, without a JVM."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from configparser import ConfigParser
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pipelines import settings_variables
+from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
+from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.pid_lock import guarded, holder
+from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
+from pipelines.settings import Airflow, Broker, Kafka, Settings
+from pipelines.stack import broker, stack
+
+AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
+EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092")
+
+
+@contextmanager
+def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A process that holds the pid file, across an exec, in a group of its own as the supervisor's children are."""
+    command = guarded(pid_file, [sys.executable, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen(command, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 10
+        while holder(pid_file) != process.pid and time.monotonic() < deadline:
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize(
+    ("named", "kafka", "wanted"),
+    [
+        ((), Kafka(), ("broker", "stream", "simulate", *AIRFLOW)),
+        (("airflow",), Kafka(), ("broker", *AIRFLOW)),
+        (("airflow",), EXTERNAL, AIRFLOW),
+        (("simulate",), Kafka(), ("broker", "simulate")),
+        (("broker",), Kafka(), ("broker",)),
+        ((), EXTERNAL, ("stream", *AIRFLOW)),
+        (("simulate",), EXTERNAL, ("simulate",)),
+        (("stream",), EXTERNAL, ("stream",)),
+    ],
+)
+def test_named_services_bring_what_they_need(named: tuple[str, ...], kafka: Kafka, wanted: tuple[str, ...]) -> None:
+    assert stack.wanted_services(named, Settings(kafka=kafka)) == wanted
+
+
+def test_broker_beside_an_external_one_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="PTS_KAFKA__BOOTSTRAP_SERVERS"):
+        stack.wanted_services(["broker"], Settings(kafka=EXTERNAL))
+
+
+def test_unknown_service_is_named() -> None:
+    with pytest.raises(InvalidInput, match="no service brocker"):
+        stack.wanted_services(["brocker"], Settings())
+
+
+def test_taken_port_is_named_with_its_setting_before_java_starts(taken_port: int, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, broker=Broker(port=taken_port))
+
+    with pytest.raises(BrokerUnavailable, match=f"Port {taken_port} .* PTS_BROKER__PORT"):
+        stack.start(["broker"], settings, print)
+    assert not stack.is_running(settings)
+
+
+def test_taken_port_of_airflow_is_named_with_its_setting(taken_port: int, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, kafka=EXTERNAL, airflow=Airflow(port=taken_port))
+
+    with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_AIRFLOW__PORT"):
+        stack.start(["airflow"], settings, print)
+    assert not stack.is_running(settings)
+
+
+def test_services_are_stopped_in_the_order_of_their_priorities() -> None:
+    configuration = ConfigParser(interpolation=None)
+    configuration.read(CONFIGURATION)
+    programs = {name.removeprefix("program:"): configuration[name] for name in configuration if ":" in name}
+    priorities = {name: program.getint("priority") for name, program in programs.items() if "priority" in program}
+    waits = [program.getint("stopwaitsecs") for program in programs.values() if "stopwaitsecs" in program]
+
+    assert tuple(sorted(priorities, key=lambda name: -priorities[name])) == stack.STOP_ORDER
+    assert set(stack.STOP_ORDER) == set(SERVICES)
+    assert sum(waits) < stack.STOP_SECONDS
+
+
+def test_home_that_cannot_be_written_is_a_sentence(free_ports: tuple[int, int], tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    settings = Settings(
+        home=tmp_path / "file" / "home", broker=Broker(port=free_ports[0], controller_port=free_ports[1])
+    )
+
+    with pytest.raises(StackError, match=r"PTS_HOME .* cannot be written"):
+        stack.start(["broker"], settings, print)
+
+
+def test_one_port_for_two_purposes_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="must differ"):
+        broker.check(Settings(broker=Broker(port=5000, controller_port=5000)))
+
+
+def test_pid_of_a_process_that_is_gone_counts_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "stream.pid").write_text(str(os.getpid()))
+
+    assert holder(tmp_path / "stream.pid") is None
+
+
+def test_second_process_on_a_pid_file_is_refused(tmp_path: Path) -> None:
+    with process_holding(tmp_path / "broker.pid") as first:
+        second = subprocess.run(
+            guarded(tmp_path / "broker.pid", ["/bin/true"]), capture_output=True, text=True, timeout=30, check=False
+        )
+
+        assert second.returncode == 1
+        assert f"broker already runs as process {first.pid}" in second.stderr
+
+
+def test_process_that_its_supervisor_left_behind_is_found_refused_and_stopped(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, kafka=EXTERNAL)
+    (tmp_path / "run").mkdir()
+    with process_holding(tmp_path / "run" / "stream.pid") as orphan:
+        assert stack.services(settings)["stream"].state == "ORPHANED"
+        with pytest.raises(StackError, match=rf"stream \(process {orphan.pid}\) running. `pts down`"):
+            stack.start([], settings, print)
+
+        assert stack.stop(settings, print)
+
+        assert orphan.wait(timeout=5) == -15
+    assert not stack.stop(settings, print)
+
+
+def test_home_with_a_path_too_long_for_a_socket_gets_one_elsewhere(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / ("x" * 120))
+    supervisor = Supervisor(settings)
+    supervisor.launch()
+    try:
+        socket = Path((settings.home / "run" / "socket").read_text())
+        assert len(str(socket)) < 100
+        assert socket.parent.stat().st_mode & 0o777 == 0o700
+        assert {service.state for service in supervisor.services().values()} == {"STOPPED"}
+    finally:
+        assert stack.stop(settings, print)
+    assert not socket.parent.exists()
+
+
+def test_services_get_the_settings_of_the_stack_and_no_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(home=tmp_path, kafka=Kafka(partitions=7), lake="s3://bucket/lake")
+    for name, value in settings_variables.as_variables(settings).items():
+        monkeypatch.setenv(name, value)
+
+    assert Settings() == settings
+
+
+def test_tail_gives_complete_lines_across_a_rotation(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    log.write_text("old\n")
+    tail = LogTail(log)
+    with log.open("a") as file:
+        file.write("one\ntw")
+    assert tail.lines() == ["one"]
+    with log.open("a") as file:
+        file.write("o\n")
+    log.rename(tmp_path / "stream.log.1")
+    log.write_text("three\n")
+
+    assert tail.lines() == ["two", "three"]
+
+
+def test_last_error_is_the_sentence_of_this_run(tmp_path: Path) -> None:
+    log = tmp_path / "stream.log"
+    log.write_text("pts: an old failure\n")
+    tail = LogTail(log)
+    assert tail.last_error() == "it wrote nothing"
+    with log.open("a") as file:
+        file.write("WARN noise\npts: The lake cannot be written.\nnoise\n")
+
+    assert tail.last_error() == "The lake cannot be written."
+
+
+@pytest.mark.parametrize(
+    ("written", "last_words"),
+    [
+        ("pts: The cause.\nlater noise\n", "The cause."),
+        ("T ERROR x\nTraceback (most recent call last):\n  File y\nValueError: z\n\tat Java\nat\n", "ValueError: z"),
+        ("T ERROR log failed\nshut down\n", "T ERROR log failed"),
+        ("pts: warning: PTS_X is no setting.\nKilled\n", "Killed"),
+    ],
+)
+def test_last_words_are_the_most_telling_line(written: str, last_words: str, tmp_path: Path) -> None:
+    tail = LogTail(tmp_path / "stream.log")
+    (tmp_path / "stream.log").write_text(written)
+
+    assert tail.last_error() == last_words
