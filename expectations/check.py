@@ -20,10 +20,10 @@ from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.rendering import iso_utc
 from pipelines.settings import Quality, Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import EXPECTED, OPS_BATCHES, OPS_QUALITY, Table
+from pipelines.terminal.rendering import iso_utc
 
 BEFORE_ALL = datetime(1000, 1, 1, tzinfo=UTC)
 """A moment before that of any row."""

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from expectations.truth import Severity
 from pipelines.errors import ExpectationFailed
-from pipelines.rendering import iso_utc
+from pipelines.terminal.rendering import iso_utc
 
 Outcome = Literal["met", "failed", "error", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = ("met", "failed", "error", "unknown")

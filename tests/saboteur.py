@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from pyspark import SparkContext
 
-from pipelines import cli
+from pipelines.cli import main as cli
 from pipelines.io.delta import delta_rs, files
 from pipelines.io.delta.lake import Lake
 from pipelines.live.live_job import LiveJob

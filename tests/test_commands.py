@@ -12,7 +12,8 @@ import pytest
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
-from pipelines import cli, commands
+from pipelines import commands
+from pipelines.cli import main as cli
 from pipelines.contracts.rules import Reason
 
 COMMANDS = [

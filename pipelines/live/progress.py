@@ -13,9 +13,9 @@ from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
 from pipelines.io.kafka.log import Offsets
 from pipelines.live.resume import check_ends
-from pipelines.progress import show_line
 from pipelines.state.heartbeat import beat
 from pipelines.state.ledger import LedgerRow
+from pipelines.terminal.progress import show_line
 
 BEAT_SECONDS = 1.0
 

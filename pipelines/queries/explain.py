@@ -9,10 +9,10 @@ from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
-from pipelines.rendering import iso_utc, page_table, status_text
 from pipelines.settings import Settings
 from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
+from pipelines.terminal.rendering import iso_utc, page_table, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

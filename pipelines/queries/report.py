@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.rendering import as_json, iso_utc, page_table, printable, status_text
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
+from pipelines.terminal.rendering import as_json, iso_utc, page_table, printable, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group

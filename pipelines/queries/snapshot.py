@@ -3,9 +3,9 @@
 from typing import Any
 
 from pipelines.commands import Snapshot
-from pipelines.rendering import iso_utc
 from pipelines.settings import Settings
 from pipelines.state.snapshots import snapshot
+from pipelines.terminal.rendering import iso_utc
 
 
 def run(command: Snapshot, settings: Settings) -> dict[str, Any]:

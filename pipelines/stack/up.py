@@ -7,10 +7,10 @@ from itertools import chain
 from rich.console import Console
 
 from pipelines.io.processes import airflow
-from pipelines.progress import show_line
 from pipelines.settings import Settings
 from pipelines.stack import stack
 from pipelines.stack.watch import AirflowReady, LogLine, StateChange
+from pipelines.terminal.progress import show_line
 
 
 def run(services: Sequence[str], settings: Settings, *, detach: bool, console: Console) -> None:

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import cli_operations
 from pipelines.checks import alert
 from pipelines.checks.alert import place, run
+from pipelines.cli import operations
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed
 from pipelines.io.processes import pid_lock
@@ -109,7 +109,7 @@ def test_webhook_gets_a_json_object_and_the_terminal_its_host(
     with serving(HTTPServer(("127.0.0.1", 0), Hook)) as port:
         monkeypatch.setenv("PTS_HOME", str(tmp_path))
         monkeypatch.setenv("PTS_ALERTS__TO", f"http://127.0.0.1:{port}/hook/s3cret")
-        cli_operations.alert(DOWN.subject, DOWN.text)
+        operations.alert(DOWN.subject, DOWN.text)
     assert json.loads(got[0])["text"] == DOWN.text
     assert capsys.readouterr().out == f"Sent to http://127.0.0.1:{port}.\n"
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipelines import cli, commands
+from pipelines import commands
 from pipelines.checks import verify
 from pipelines.checks.verify_checks import CHECKS, STAGES
+from pipelines.cli import main as cli
 from pipelines.errors import NotFound, Violation
 from pipelines.settings import Settings
 from tests.checks.verify_defects import DEFECTS, IMPLIED, Defect

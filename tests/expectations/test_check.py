@@ -17,7 +17,7 @@ from expectations.result import Checked, insist
 from expectations.suites import SUITES
 from expectations.truth import Suite, Truth
 from expectations.validation import Measured, validated
-from pipelines import cli
+from pipelines.cli import main as cli
 from pipelines.commands import Check
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import ExpectationFailed, NotFound

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta, tzinfo
 from importlib import import_module
 
 import pipelines
-from pipelines import cli
+from pipelines.cli import main as cli
 
 right_time = time.time
 

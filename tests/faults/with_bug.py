@@ -1,6 +1,6 @@
 """Runs a command of ours with a bug in every count of a window: `python -m tests.faults.with_bug stream --drain`."""
 
-from pipelines import cli
+from pipelines.cli import main as cli
 from tests.window_bug import planted_bug
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import cli
+from pipelines.cli import main as cli
 from pipelines.io.processes.parent_death import PR_SET_PDEATHSIG, leashed
 from tests.saboteur import STEPS, Saboteur
 

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from deltalake import DeltaTable
 
-from pipelines import cli, commands
+from pipelines import commands
 from pipelines.checks import verify
+from pipelines.cli import main as cli
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
 from pipelines.io.delta import files
 from pipelines.io.duckdb.reader import LakeReader

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.rendering import iso_utc, printable
 from pipelines.tables import Table
+from pipelines.terminal.rendering import iso_utc, printable
 
 RUNBOOK = "See docs/runbook.md, 'pts verify finds a violation'."
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import cli, errors
+from pipelines import errors
+from pipelines.cli import main as cli
 
 
 def pts(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -11,8 +11,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from pipelines import cli_history, cli_operations, cli_stack, commands
-from pipelines.cli_common import AsJson, checked, console, current_settings
+from pipelines import commands
+from pipelines.cli import history, operations, stack
+from pipelines.cli.common import AsJson, checked, console, current_settings
 from pipelines.errors import InvalidInput, PtsError
 
 app = typer.Typer(
@@ -54,7 +55,7 @@ def settings(as_json: AsJson = False) -> None:
     return console().print(drawn, markup=False)
 
 
-cli_stack.add_to(app)
+stack.add_to(app)
 
 
 @app.command()
@@ -135,7 +136,7 @@ def sql(
         raise InvalidInput("--csv and --json exclude each other.")
     command = checked(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
     from pipelines.queries import sql as job
-    from pipelines.rendering import write_table
+    from pipelines.terminal.rendering import write_table
 
     rows = job.query(command, current_settings())
     write_table(rows, sys.stdout, "csv" if as_csv else "json" if as_json else "table")
@@ -170,8 +171,8 @@ def report(
     return console().print(found.render())
 
 
-cli_history.add_to(app)
-cli_operations.add_to(app)
+history.add_to(app)
+operations.add_to(app)
 
 INTERRUPTED = 130
 """The shell's exit code for Ctrl-C."""
@@ -208,7 +209,3 @@ def _seconds(duration: str) -> float:
     if not match:
         raise InvalidInput(f"{duration!r} is no duration. Write 30s, 5m, 1h, or a number of seconds.")
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
-
-
-if __name__ == "__main__":
-    main()

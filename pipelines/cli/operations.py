@@ -7,7 +7,7 @@ import typer
 from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli_common import AsJson, checked, console, current_settings
+from pipelines.cli.common import AsJson, checked, console, current_settings
 
 if TYPE_CHECKING:
     from expectations.result import Checked

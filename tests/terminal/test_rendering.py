@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pipelines.rendering import Form, as_json, write_table
+from pipelines.terminal.rendering import Form, as_json, write_table
 
 
 def written(table: pa.Table, form: Form) -> str:

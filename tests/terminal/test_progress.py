@@ -5,7 +5,7 @@ import json
 
 from rich.console import Console
 
-from pipelines.progress import parse_batch, render_batch, show_line
+from pipelines.terminal.progress import parse_batch, render_batch, show_line
 
 BATCH = {
     "batch_id": 3,

@@ -1,0 +1,1 @@
+"""The command line `pts`, and what it wires into the jobs that it starts."""

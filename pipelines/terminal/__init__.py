@@ -1,0 +1,1 @@
+"""Values and progress as text, tables and lines on a terminal."""
