@@ -31,22 +31,22 @@ format: $(READY) ## Format the code
 	$(VENV)/bin/ruff check --fix .
 
 mutations: $(READY) ## Break each rule of the tables on purpose: a test must fail for each
-	$(VENV)/bin/python -m tests.mutations
+	$(VENV)/bin/python -m lab.mutations
 
 faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500 ONLY=kill-job, or CASE=kill-job:17)
-	$(VENV)/bin/python -m tests.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(CASE)
+	$(VENV)/bin/python -m lab.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(CASE)
 
 fuzz: $(READY) ## Judge a million random records twice, and insist on one verdict (make fuzz N=20000 SEED=7)
-	$(VENV)/bin/python -m tests.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
+	$(VENV)/bin/python -m lab.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
 
 poison: $(READY) ## Measure what bad and large records cost (make poison N=100000)
-	$(VENV)/bin/python -m tests.faults.poison $(if $(N),--records $(N))
+	$(VENV)/bin/python -m lab.faults.poison $(if $(N),--records $(N))
 
 soak: $(READY) ## Run the job for half an hour with all maintenance beside it: it must stay as it is (make soak MINUTES=5)
-	$(VENV)/bin/python -m tests.faults.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PLOTS),--plots $(PLOTS))
+	$(VENV)/bin/python -m lab.faults.soak $(if $(MINUTES),--minutes $(MINUTES)) $(if $(PLOTS),--plots $(PLOTS))
 
 bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make bench ARGS="--scans 50000 --repeats 1")
-	$(VENV)/bin/python -m tests.benchmarks $(ARGS)
+	$(VENV)/bin/python -m lab.benchmarks $(ARGS)
 
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
@@ -54,7 +54,7 @@ lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 docs: $(READY) ## Write docs/tables.md, docs/expectations.md and docs/mutations.md anew from the code
 	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
 	$(VENV)/bin/python -m expectations.docs > docs/expectations.md
-	$(VENV)/bin/python -m tests.mutations --docs > docs/mutations.md
+	$(VENV)/bin/python -m lab.mutations --docs > docs/mutations.md
 
 screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
 	$(VENV)/bin/python infra/screenshots.py

@@ -9,7 +9,7 @@ import tempfile
 from itertools import count
 from pathlib import Path
 
-from tests.faults.gaps import TABLES, Gaps
+from lab.faults.gaps import TABLES, Gaps
 from tests.golden.archive import LAKE, PARTITIONS, pack
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log

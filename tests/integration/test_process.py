@@ -17,6 +17,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from lab.benchmarks.processes import processes
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
@@ -24,7 +25,6 @@ from pipelines.live import topics
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.stack import simulate, stack
-from tests.benchmarks.processes import processes
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log

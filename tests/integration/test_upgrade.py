@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.faults.gaps import TABLES, Gaps
 from pipelines import commands
 from pipelines.errors import LakeMismatch
 from pipelines.live import topics
@@ -13,7 +14,6 @@ from pipelines.settings import Kafka, Settings
 from pipelines.stack import simulate, stack
 from tests import golden
 from tests.comparison import assert_lake_equals_log
-from tests.faults.gaps import TABLES, Gaps
 from tests.golden import archive
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log

@@ -1,0 +1,94 @@
+"""Two verdicts on the same records: the pipeline's in Spark and the oracle's in plain Python."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from lab.faults.records import Lane
+from pipelines.contracts.examples import ACCEPTED
+from pipelines.contracts.topics import SHIP_ROUTES, Topic
+from pipelines.session import UNFUSED_ROWS, planned_for
+from pipelines.transforms.judge import judged
+from tests.comparison import archived
+from tests.oracle.judge import judge
+from tests.oracle.records import LogRecord
+from tests.oracle.rejection import RejectedError
+
+RECORDS = pa.schema(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
+        "kafka_topic": pa.string(),
+        "kafka_partition": pa.int32(),
+        "kafka_offset": pa.int64(),
+        "kafka_timestamp": pa.timestamp("us", "UTC"),
+    }
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a record: `accepted` with its columns, times in microseconds; or a reason without any."""
+
+    name: str
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A record, what the pipeline said of it, and what the oracle expects."""
+
+    lane: Lane
+    record: LogRecord
+    found: Verdict
+    expected: Verdict
+
+    @property
+    def differs(self) -> bool:
+        return self.found != self.expected
+
+
+def judged_twice(spark: SparkSession, records: Sequence[LogRecord], lane: Lane) -> list[Judged]:
+    """Records of one lane, whose offsets ascend, with both verdicts. While Spark judges, Python does so, too."""
+    with ThreadPoolExecutor(1) as engine:
+        running = engine.submit(spark_verdicts, spark, records, lane)
+        expected = [oracle_verdict(record, lane) for record in records]
+        found = running.result()
+    return [Judged(lane, *verdicts) for verdicts in zip(records, found, expected, strict=True)]
+
+
+def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane) -> list[Verdict]:
+    """The pipeline's verdicts on records of one lane, by ascending offset; all of them in one job."""
+    names = _columns(lane.topic)
+    typed = (F.unix_micros(name).alias(name) if name == "occurred_at" else F.col(name) for name in names)
+    with planned_for(spark, 0 if lane.are_few else UNFUSED_ROWS + 1):
+        # Without the exchange, rows that come from memory would be judged while the query is planned, by other code.
+        rows = pa.Table.from_pylist([archived(record) for record in records], RECORDS)
+        frame = spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)
+        answers = judged(frame, lane.topic, lane.wire_format).select("kafka_offset", "reason", *typed).toArrow()
+    told = answers.sort_by("kafka_offset").to_pydict()
+    rows = zip(*(told[name] for name in names), strict=True)
+    return [
+        Verdict(reason) if reason else Verdict(ACCEPTED, dict(zip(names, row, strict=True)))
+        for reason, row in zip(told["reason"], rows, strict=True)
+    ]
+
+
+def oracle_verdict(record: LogRecord, lane: Lane) -> Verdict:
+    """The oracle's verdict on a record."""
+    try:
+        row = judge(record, lane.wire_format)
+    except RejectedError as rejection:
+        return Verdict(rejection.reason)
+    return Verdict(ACCEPTED, {name: row[name] for name in _columns(lane.topic)})
+
+
+def _columns(topic: Topic) -> list[str]:
+    names = [wire_field.column for wire_field in topic.fields]
+    return [*names, "is_withdrawn"] if topic == SHIP_ROUTES else names

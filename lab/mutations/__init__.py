@@ -1,0 +1,16 @@
+"""Every rule broken on purpose, and the test that must notice: see `lab/mutations/__main__.py`."""
+
+from lab.mutations import of_batches, of_compaction, of_history, of_records, of_reports, of_the_job, of_windows
+from lab.mutations.mutation import Mutation
+
+MUTATIONS: tuple[Mutation, ...] = (
+    *of_records.MUTATIONS,
+    *of_reports.MUTATIONS,
+    *of_windows.MUTATIONS,
+    *of_batches.MUTATIONS,
+    *of_the_job.MUTATIONS,
+    *of_history.MUTATIONS,
+    *of_compaction.MUTATIONS,
+)
+
+__all__ = ["MUTATIONS", "Mutation"]

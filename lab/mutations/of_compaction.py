@@ -1,0 +1,66 @@
+"""What compaction must leave, and whom it must not disturb."""
+
+from lab.mutations.mutation import Mutation
+
+RETENTION = "pipelines/maintenance/retention.py"
+COMPACT = "pipelines/maintenance/compact.py"
+UPKEEP = "pipelines/io/delta/files.py"
+TESTS = "tests/maintenance/test_compact.py"
+AGE = "tests/io/delta/test_files.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
+LEFT = f"{TESTS}::test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log"
+
+STAYS = "A vacuum leaves what somebody may read"
+APART = "Compaction and the live job do not hurt each other"
+
+MUTATIONS = (
+    Mutation(
+        STAYS, "the newest complete batch goes with its age",
+        RETENTION, "wanted = [_at(lake_root), *_since", "wanted = [*_since",
+        f"{TESTS}::test_newest_complete_batch_can_be_read_whatever_its_age_and_older_ones_cannot",
+    ),
+    Mutation(
+        STAYS, "what a batch that was cut off has added goes",
+        RETENTION, "*_since_the_ledger(reader), ", "",
+        f"{TESTS}::test_what_was_written_after_the_ledgers_last_row_stays",
+    ),
+    Mutation(
+        STAYS, "what a rollback goes back to goes",
+        RETENTION, "        return done[-1].before\n", "        return {}\n",
+        f"{TESTS}::test_tables_before_a_promotion_can_be_read_until_it_is_rolled_back",
+    ),
+    Mutation(
+        STAYS, "the fence of a replay goes",
+        RETENTION, "return _at(lake_root, replay.fence)", "return {}",
+        f"{TESTS}::test_fence_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped",
+    ),
+    Mutation(
+        STAYS, "what is young goes", UPKEEP, "hours, dry_run=True", "0, dry_run=True", AGE,
+    ),
+    Mutation(
+        APART, "a vacuum commits that it was there",
+        UPKEEP, "hours, dry_run=True, enforce_retention_duration=False, full=True, keep_versions=needed",
+        "hours, dry_run=False, enforce_retention_duration=False, full=True, keep_versions=needed",
+        "tests/io/delta/test_files.py::test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum",
+    ),
+    Mutation(
+        STAYS, "a needed version leaves the log",
+        COMPACT, " | _closed(root, crowded, must_stay.versions)", "", LEFT,
+    ),
+    Mutation(
+        STAYS, "the files of a promotion that was cut off go",
+        COMPACT, "    with files_held(root):\n        check_promotions(root)\n", "    with files_held(root):\n",
+        f"{TESTS}::test_promotion_that_was_cut_off_comes_first",
+    ),
+    Mutation(
+        APART, "a table that the job merges is put in order while the job runs",
+        COMPACT, "with borrowed(root):", "with files_held(root):",
+        f"{TESTS}::test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_lends_the_lake",
+    ),
+    Mutation(
+        APART, "the job waits for a compaction that a command waits for",
+        "pipelines/state/writer_lease.py",
+        'files_held(lake_root), locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"):',
+        'locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"), files_held(lake_root):',
+        "tests/state/test_writer_lease.py::test_lake_is_not_asked_for_before_a_compaction_is_done",
+    ),
+)  # fmt: skip

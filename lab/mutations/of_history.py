@@ -1,0 +1,142 @@
+"""What a replay, a backfill and a re-drive change, and what they must leave."""
+
+from lab.mutations.mutation import Mutation
+
+DELTA_RS = "pipelines/io/delta/delta_rs.py"
+REPLAY = "pipelines/replay"
+BACKFILL = "pipelines/maintenance/backfill.py"
+TESTS = "tests/replay"
+DIFFERENCE = (
+    f"{TESTS}/test_difference.py::test_missing_extra_changed_and_doubled_rows_are_counted_also_under_keys_that_are_null"
+)
+DECLARED = f"{TESTS}/test_difference.py::test_what_is_declared_may_differ_and_nothing_else"
+PUBLISHED = f"{TESTS}/test_publication.py::test_changed_and_new_reports_are_sent_and_one_that_is_gone_is_a_tombstone"
+TOLD_AFTER = f"{TESTS}/test_replay.py::test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback"
+COMPARED = f"{TESTS}/test_replay.py::test_only_what_was_compared_and_passed_is_promoted"
+BACK = f"{TESTS}/test_redrive.py::test_redrive_is_rolled_back_like_any_promotion"
+ACCEPTED = (
+    f"{TESTS}/test_redrive.py::test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason"
+)
+INTERVAL = "tests/maintenance/test_backfill.py::test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes"
+STAY_AWAY = "tests/maintenance/test_backfill.py::test_windows_that_were_let_go_stay_away"
+CUT_OFF = (
+    f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
+)
+
+ANEW = f"{TESTS}/test_expired.py::test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not[rebuilt]"
+
+EXACT = "A comparison is exact, row for row"
+HEARD = "Who follows package-reports hears what a promotion changes"
+LET_GO = "What was let go is in the archive alone, whatever is made anew"
+OWN_IDS = "No two writes share a transaction: Delta silently leaves out the second"
+ONE_COMMIT = "A promotion is one commit per table, whatever of the two tables is the same"
+NOT_PROMOTED = (
+    f"{TESTS}/test_cut_off.py::"
+    "test_lake_whose_job_was_cut_off_within_a_batch_is_not_promoted_before_that_is_repeated[1]"
+)
+PROVEN = "Only what was compared, and passed, is promoted"
+INTERVALS = "A backfill replaces exactly the rows of its interval"
+ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
+UNDER_WAY = "A promotion that was cut off is known, and finished"
+APART = "Tables that follow change places where they stand, and nobody takes them for what stood there before"
+WHERE_THEY_STAND = (
+    f"{TESTS}/test_replay.py::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
+)
+
+MUTATIONS = (
+    Mutation(
+        EXACT, "rows that live has too often are no difference",
+        f"{REPLAY}/difference.py", '.where("live != shadow")', '.where("live < shadow")', DIFFERENCE,
+    ),
+    Mutation(
+        EXACT, "a row that is there too often counts once",
+        f"{REPLAY}/difference.py", 'F.abs("surplus").cast("int")', "F.lit(1)",
+        f"{TESTS}/test_difference.py::test_row_that_is_there_three_times_is_two_too_many",
+    ),
+    Mutation(
+        EXACT, "a row that only one side has is covered by a declared column",
+        f"{REPLAY}/difference.py", "if name not in declared), ~is_changed)", "if name not in declared), F.lit(False))",
+        DECLARED,
+    ),
+    Mutation(
+        HEARD, "a report that is gone is not told of",
+        f"{REPLAY}/publication.py", "FROM old FULL JOIN new", "FROM old RIGHT JOIN new", PUBLISHED,
+    ),
+    Mutation(
+        OWN_IDS, "the rows with which a rollback begins have the transactions of its first batch",
+        f"{REPLAY}/base.py", 'f"base-{replay.replay_id}/{name}"', 'f"{replay.replay_id}/{name}"', TOLD_AFTER,
+    ),
+    Mutation(
+        LET_GO, "a report that is made anew stays in the archive, too",
+        "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
+    ),
+    Mutation(
+        LET_GO, "a package that was let go comes back with a re-driven record",
+        f"{REPLAY}/redrive.py", "if limit and expiry:", "if None:",
+        f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive",
+    ),
+    Mutation(
+        ONE_COMMIT, "a file that both tables have is removed and added in one commit",
+        DELTA_RS, 'if file["path"] not in stay),', "if file),", BACK,
+    ),
+    Mutation(
+        PROVEN, "a comparison that did not pass is enough",
+        f"{REPLAY}/promote.py", "if found is None or not found.has_passed:", "if found is None:", COMPARED,
+    ),
+    Mutation(
+        UNDER_WAY, "what is to be done is not written down first",
+        f"{REPLAY}/promote.py", "            replays.save(replay)\n        publish", "        publish",
+        CUT_OFF,
+    ),
+    Mutation(
+        UNDER_WAY, "what was promoted already is promoted again, and its way back leads to itself",
+        f"{REPLAY}/promote.py", "    if replay.under_way or not replay.promotions:", "    if replay:", BACK,
+    ),
+    Mutation(
+        UNDER_WAY, "a command that is gone leaves the job's errand without a lock",
+        "pipelines/state/writer_lease.py", "    if other := holder(_errand_file(lake_root)):", "    if other := None:",
+        "tests/state/test_writer_lease.py::test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone",
+    ),
+    Mutation(
+        UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
+        "pipelines/maintenance/common.py", "if job.prepare():", "if job.prepare() is None:",
+        NOT_PROMOTED,
+    ),
+    Mutation(
+        APART, "they are said to have come up already",
+        f"{REPLAY}/swap.py", "promotion.positions.get(table.name, promotion.batch_id)", "promotion.batch_id",
+        WHERE_THEY_STAND,
+    ),
+    Mutation(
+        APART, "a snapshot has them beside tables that were replaced",
+        "pipelines/state/snapshots.py", "WHERE NOT EXISTS (FROM", "WHERE EXISTS (SELECT 1) OR EXISTS (FROM",
+        "tests/state/test_snapshots.py::test_table_that_a_promotion_brought_stood_nowhere_before_it",
+    ),
+    Mutation(
+        APART, "a way back passes the promotion before",
+        f"{REPLAY}/promote.py",
+        "            job.catch_up()  # or the way back", "            pass  # or the way back",
+        f"{TESTS}/test_replay.py::test_way_back_leads_to_the_promotion_before_and_never_past_it",
+    ),
+    Mutation(
+        APART, "nobody has them come up when the command was killed",
+        f"{REPLAY}/promote.py", "        if found and is_settled(settings.lake_root):", "        if found:",
+        f"{TESTS}/test_replay.py::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
+    ),
+    Mutation(
+        INTERVALS, "windows at its edges are counted from the scans of the interval alone",
+        BACKFILL, "REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)", "REACH = 0 * ALERT_WINDOW", INTERVAL,
+    ),
+    Mutation(
+        INTERVALS, "its last moment belongs to it",
+        BACKFILL, "AND {column} < {_sql(end)}", "AND {column} <= {_sql(end)}", INTERVAL,
+    ),
+    Mutation(
+        INTERVALS, "rows that were let go come back",
+        BACKFILL, "if into.expiry and (limit :=", "if not into and (limit :=", STAY_AWAY,
+    ),
+    Mutation(
+        ONCE, "a scan that a later record told stays beside the one that is accepted now",
+        f"{REPLAY}/redrive.py", '"NOT is_new AND place > 1"', '"NOT is_new AND place > 2"', ACCEPTED,
+    ),
+)  # fmt: skip

@@ -1,0 +1,252 @@
+"""How the live job begins and goes on, when it is refused, and how it ends."""
+
+from lab.mutations.mutation import Mutation
+
+POSITION = "pipelines/live/resume.py"
+LOSS = "pipelines/live/new_checkpoint.py"
+LOCK = "pipelines/io/processes/pid_lock.py"
+LIVE_JOB = "pipelines/live/live_job.py"
+SAME_LOG = "pipelines/live/log_identity.py"
+
+T_POSITION = "tests/live/test_resume.py"
+CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
+T_SAME_LOG = "tests/live/test_log_identity.py"
+ANOTHER_RECORD = f"{T_SAME_LOG}::test_log_that_holds_another_record_where_the_lake_stands_is_refused"
+CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
+BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
+T_LOSS = "tests/live/test_new_checkpoint.py"
+GOES_ON = f"{T_LOSS}::test_job_goes_on_where_the_ledger_ends"
+BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
+NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
+SECOND_JOB = "tests/state/test_writer_lease.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
+NOT_GIVEN_BACK = (
+    "tests/state/test_writer_lease.py"
+    "::test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for[True]"
+)
+STOPPED_WHILE_LENT = (
+    "tests/live/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
+)
+T_LIVE_JOB = "tests/live/test_live_job.py"
+BESIDE = f"{T_LIVE_JOB}::test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch"
+NONE_BEGINS = f"{T_LIVE_JOB}::test_no_batch_begins_once_something_has_failed"
+FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_failed_ends_the_job_with_the_first_failure"
+NOT_BROUGHT_UP = f"{T_LIVE_JOB}::test_nothing_is_brought_up_after_a_batch_that_failed"
+WITHOUT_JAVA = f"{T_LIVE_JOB}::test_job_whose_java_is_gone_waits_for_what_its_batch_still_does"
+ERRAND_STAYS = f"{T_LIVE_JOB}::test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not"
+
+TRUNCATED = "A lost or truncated log stops the job"
+PARTITIONS = "A changed partition count is refused"
+AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
+LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
+BOUNDARY = "The live job ends at a batch boundary, whatever ends it"
+ONE_WRITER = "One writer: a second live job is refused"
+LENT = "A job that has lent the lake can be stopped, whatever becomes of the command"
+
+MUTATIONS = (
+    Mutation(
+        TRUNCATED, "records that are gone are skipped",
+        POSITION, "if offset < begin[topic][partition]:", "if offset < 0:", f"{CANNOT_GO_ON}[truncated]",
+    ),
+    Mutation(
+        TRUNCATED, "a plan that ends before it begins is repeated for ever",
+        POSITION, "if part.end < part.start:", "if part.end < 0:",
+        f"{T_POSITION}::test_plan_that_ends_before_it_begins_is_refused_with_the_way_out[next]",
+    ),
+    Mutation(
+        TRUNCATED, "a plan that ends before it begins is begun",
+        LIVE_JOB, "        check_ends(starts(ranges), ends(ranges))\n", "",
+        f"{T_LIVE_JOB}::test_batch_that_ends_before_it_begins_is_not_begun",
+    ),
+    Mutation(
+        TRUNCATED, "a plan that ends before it begins cannot be left",
+        LOSS, "            check_plan(last, checkpoint)\n", "",
+        f"{T_LOSS}::test_plan_that_ends_before_it_begins_is_left_and_what_it_has_written_is_taken_back[0]",
+    ),
+    Mutation(
+        TRUNCATED, "records that are gone under a job that runs are not named",
+        LIVE_JOB, "starting_offsets(self.last, self._checkpoint, *self._log_bounds())", "pass",
+        f"{T_LIVE_JOB}::test_records_that_are_gone_under_a_job_are_named_by_their_offsets",
+    ),
+    Mutation(
+        TRUNCATED, "a log that is shorter than what was read is read on",
+        POSITION, "if offset > (ends_at := end.get(topic, {}).get(partition, 0)):", "if (ends_at := -1) > offset:",
+        f"{CANNOT_GO_ON}[shorter]",
+    ),
+    Mutation(
+        TRUNCATED, "a log that ends where the lake stands is refused",
+        POSITION, "if offset > (ends_at :=", "if offset >= (ends_at :=",
+        f"{T_POSITION}::test_log_that_ends_just_where_the_lake_stands_is_accepted",
+    ),
+    Mutation(
+        TRUNCATED, "nobody looks whether a running job's log becomes shorter",
+        "pipelines/live/progress.py", "        check_ends(position, head)\n", "",
+        "tests/live/test_progress.py::test_log_that_ends_before_what_was_read_of_it_ends_the_job",
+    ),
+    Mutation(
+        TRUNCATED, "a log with other records is read on",
+        SAME_LOG, "if there.get((topic, partition)) != message:", "if (topic, partition) not in there:",
+        f"{ANOTHER_RECORD}[value]",
+    ),
+    Mutation(
+        TRUNCATED, "a log that became another one is read on where it lacks the record",
+        SAME_LOG, "there.get((topic, partition)) != message", "there.get((topic, partition), message) != message",
+        f"{ANOTHER_RECORD}[none]",
+    ),
+    Mutation(
+        TRUNCATED, "a record that the log has let go is missed",
+        SAME_LOG, " if message.offset >= begin[topic][part]", "",
+        f"{T_SAME_LOG}::test_record_that_the_log_has_let_go_is_not_compared",
+    ),
+    Mutation(
+        TRUNCATED, "a transaction's end is taken for a record that nobody archived",
+        SAME_LOG, "LOOK_BACK = 2", "LOOK_BACK = 1", f"{T_SAME_LOG}::test_end_of_a_transaction_is_no_record",
+    ),
+    Mutation(
+        TRUNCATED, "records of a batch that was cut off are compared, too",
+        SAME_LOG, "if message.offset < ends.get(message.partition, 0):", "if message.partition in ends:",
+        f"{T_SAME_LOG}::test_log_that_holds_what_was_read_is_gone_on_with",
+    ),
+    Mutation(
+        PARTITIONS, "partitions may be added",
+        POSITION, "if set(before) != set(now):", "if not set(before) <= set(now):",
+        f"{T_POSITION}::test_partitions_that_were_added_are_refused",
+    ),
+    Mutation(
+        AGREEMENT, "any checkpoint will do",
+        POSITION, "if query_id != last.checkpoint_id:", "if query_id is None:", f"{CONTRADICTION}[other checkpoint]",
+    ),
+    Mutation(
+        AGREEMENT, "a ledger without rows begins anew under an old checkpoint",
+        POSITION, "if last is None and (committed", "if last is None and not checkpoint.query_id() and (committed",
+        f"{CONTRADICTION}[no ledger]",
+    ),
+    Mutation(
+        AGREEMENT, "a new checkpoint may begin anywhere",
+        POSITION, "(reached := checkpoint.start_offsets(number + 1)) != last.end_offsets",
+        "(reached := checkpoint.start_offsets(number + 1)) != last.end_offsets and number >= 0",
+        f"{CONTRADICTION}[other start]",
+    ),
+    Mutation(
+        AGREEMENT, "a checksum whose file is gone is taken for another job's",
+        "pipelines/io/spark/checkpoint.py", "else newest + 1}.crc", "else newest + 2}.crc",
+        "tests/io/spark/test_checkpoint.py::test_checksum_whose_file_is_gone_is_deleted_and_no_other",
+    ),
+    Mutation(
+        AGREEMENT, "nobody looks whether the ledger has all its files",
+        "pipelines/state/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
+        "tests/engine/test_integrity.py::test_ledger_that_lacks_a_file_is_refused_with_the_way_out",
+    ),
+    Mutation(
+        LOST, "a batch counts as done by its number alone",
+        POSITION, "query_id == last.checkpoint_id and number", "number", BY_NUMBER,
+    ),
+    Mutation(
+        LOST, "what the lost batch has written stays", LOSS, "return None if damage else version", "return None", BACK,
+    ),
+    Mutation(
+        LOST, "a table goes back to what the lost batch has made of it",
+        LOSS, "changes[0].version - 1 if changes", "changes[0].version if changes", BACK,
+    ),
+    Mutation(
+        LOST, "the ledger does not learn that a table went back",
+        LOSS, "changes[-1].version if _is_back(table, base, changes) else known.version", "known.version", BACK,
+    ),
+    Mutation(
+        LOST, "a table that waits is told to have moved",
+        LOSS, "batch_id if known.position == base.batch_id else known.position", "batch_id", GOES_ON,
+    ),
+    Mutation(
+        LOST, "the new checkpoint begins where the log begins",
+        LOSS, "checkpoint.begin(query_id, start)", "checkpoint.begin(query_id, begin)", GOES_ON,
+    ),
+    Mutation(
+        LOST, "what is left of the old checkpoint is in the way",
+        LOSS, "checkpoint.set_aside()", "pass", f"{T_LOSS}::test_new_checkpoint_begins_where_the_ledger_ends[foreign]",
+    ),
+    Mutation(
+        LOST, "a table that is back already is taken for damaged",
+        LOSS, "return bool(changes) and changes[-1]", "return not changes and changes[-1]",
+        f"{T_LOSS}::test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_other",
+    ),
+    Mutation(
+        LOST, "the old checkpoint goes on with tables of which some went back",
+        "pipelines/engine/integrity.py",
+        "change.transaction.writer == NEW_CHECKPOINT", "change.transaction.writer is None",
+        f"{T_LOSS}::test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back",
+    ),
+    Mutation(
+        LOST, "a checkpoint that fits is replaced",
+        LOSS, "return NEW_CHECKPOINT not in writers and", "return NEW_CHECKPOINT in writers and",
+        f"{T_LOSS}::test_when_nothing_is_lost_it_is_refused",
+    ),
+    Mutation(
+        LOST, "the log need not go on where the ledger ends",
+        LOSS, "starting_offsets(base, checkpoint, begin, end)", "base.end_offsets", NO_LOG,
+    ),
+    Mutation(
+        LOST, "the log need not hold what bronze still has to keep",
+        LOSS, "check_archived(Standing.after(last, ledger).reached, begin)", "pass", NO_LOG,
+    ),
+    Mutation(
+        LOST, "an empty ledger begins where the log does now",
+        LOSS, "if any(offset for partitions", "if all(offset for partitions",
+        f"{T_LOSS}::test_lake_whose_first_batch_is_lost_is_refused_when_the_log_has_lost_its_beginning",
+    ),
+    Mutation(
+        ONE_WRITER, "jobs share the lock",
+        LOCK, "LOCK_EX | fcntl.LOCK_NB)\n            if", "LOCK_SH | fcntl.LOCK_NB)\n            if", SECOND_JOB,
+    ),
+    Mutation(
+        LENT, "it waits until the command gives the lake back",
+        "pipelines/state/writer_lease.py", "while not stop.is_set():", "while True:",
+        NOT_GIVEN_BACK,
+    ),
+    Mutation(
+        LENT, "it goes on with tables that are the command's",
+        LIVE_JOB,
+        "            if not self._lock.lend(self._stop):\n                raise Stopped\n",
+        "            self._lock.lend(self._stop)\n",
+        STOPPED_WHILE_LENT,
+    ),
+    Mutation(
+        LENT, "the stop is told as a failure of the batch",
+        LIVE_JOB, "            except Stopped:\n                raise\n", "",
+        STOPPED_WHILE_LENT,
+    ),
+    Mutation(
+        BOUNDARY, "what fails beside a batch ends the job at once",
+        LIVE_JOB, "        except Exception as error:\n            self._fail(error)\n        try:\n",
+        "        except Exception:\n            raise\n        try:\n", BESIDE,
+    ),
+    Mutation(
+        BOUNDARY, "Spark's own commit is not waited for",
+        LIVE_JOB, 'while query.isActive and query.status["isTriggerActive"]:', "while self._under_way.locked():",
+        BESIDE,
+    ),
+    Mutation(
+        BOUNDARY, "batches begin after a failure",
+        LIVE_JOB, "self._failure = self._failure or error\n        self._stop.set()",
+        "self._failure = self._failure or error", NONE_BEGINS,
+    ),
+    Mutation(
+        BOUNDARY, "a second failure hides the first",
+        LIVE_JOB, "self._failure = self._failure or error", "self._failure = error", FIRST_FAILURE,
+    ),
+    Mutation(
+        BOUNDARY, "a batch that a stop cuts off is a failure",
+        LIVE_JOB, "if not self._is_cut_off:", "if True:",
+        f"{T_LIVE_JOB}::test_batch_that_a_stop_cuts_off_is_no_failure",
+    ),
+    Mutation(
+        BOUNDARY, "tables are brought up after a failure",
+        LIVE_JOB, "                if self._stop.is_set():\n                    return\n", "", NOT_BROUGHT_UP,
+    ),
+    Mutation(
+        BOUNDARY, "an errand is cut off like a batch",
+        LIVE_JOB, " and not self._is_on_errand", "", ERRAND_STAYS,
+    ),
+    Mutation(
+        BOUNDARY, "what a batch still does without Java is not waited for",
+        LIVE_JOB, "self._caller.join(STOP_GRACE_SECONDS)", "pass", WITHOUT_JAVA,
+    ),
+)  # fmt: skip
