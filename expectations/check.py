@@ -15,11 +15,11 @@ from expectations.suites import SUITES
 from expectations.truth import Suite, Truth, parameter
 from expectations.validation import Measured, Verdicts, validated
 from pipelines.commands import Check
-from pipelines.engine.spark_job import spark_job
 from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.settings import Quality, Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import EXPECTED, OPS_BATCHES, OPS_QUALITY, Table

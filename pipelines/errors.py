@@ -4,6 +4,7 @@ A message is one or two sentences: what is wrong, with both values where two dis
 prints it without a traceback; anything that is not a `PtsError` is a defect and keeps its traceback.
 """
 
+import re
 from typing import ClassVar
 
 
@@ -119,3 +120,11 @@ class JavaEnded(PtsError):
     """Spark's Java ended by itself: it got no memory, or had none left, or somebody killed it."""
 
     exit_code = 19
+
+
+def first_sentence(error: Exception) -> str:
+    """The message of an engine's error on one line, without the excerpt of the query that DuckDB appends and without a
+    full stop: what a `PtsError` quotes.
+    """
+    text = re.split(r"\n\s*(?:LINE \d+:|Error:)", str(error))[0]
+    return " ".join(text.split()).rstrip(".")

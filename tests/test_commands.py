@@ -91,7 +91,7 @@ class Heard(Exception):
 def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
 
-    def job(parameters: Any, _settings: object) -> Any:
+    def job(parameters: Any, _settings: object, *_wired: object) -> Any:
         heard.append(parameters)
         raise Heard
 

@@ -7,8 +7,7 @@ import duckdb
 
 from pipelines import commands
 from pipelines.checks.verify_checks import CHECKS, STAGES, Check
-from pipelines.errors import LakeUnavailable, Violation
-from pipelines.io.duckdb.read_only import first_sentence
+from pipelines.errors import LakeUnavailable, Violation, first_sentence
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot

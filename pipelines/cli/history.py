@@ -11,7 +11,7 @@ from pipelines.cli.common import AsJson, checked, console, current_settings
 from pipelines.contracts.rules import Reason
 
 if TYPE_CHECKING:
-    from pipelines.replay.compare import Compared
+    from pipelines.replay.compared import Compared
     from pipelines.replay.promote import Promoted
 
 

@@ -80,8 +80,9 @@ def stream(
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
     command = checked(commands.Stream, drain=drain, new_checkpoint=new_checkpoint)
     from pipelines.live import stream as job
+    from pipelines.replay.promote import errand
 
-    job.run(command, current_settings())
+    job.run(command, current_settings(), errand)
 
 
 @app.command()

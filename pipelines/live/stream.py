@@ -1,18 +1,19 @@
 """`pts stream`: the live job as a command."""
 
 from pipelines.commands import Stream
-from pipelines.engine.spark_job import spark_job
 from pipelines.errors import Interrupted
 from pipelines.io.processes.signals import signals_ask_to_stop
-from pipelines.live.live_job import QUERY, LiveJob
+from pipelines.io.spark.spark_job import spark_job
+from pipelines.live.live_job import QUERY, Errand, LiveJob
 from pipelines.live.topics import check_topics
-from pipelines.replay import promote
 from pipelines.settings import Settings
 from pipelines.state.writer_lease import live_lock
 
 
-def run(command: Stream, settings: Settings) -> None:
+def run(command: Stream, settings: Settings, errand: Errand | None = None) -> None:
     """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
+
+    With an `errand`, it does that work of other commands between two batches; without, it lends them the lake.
 
     Raises:
         BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`.
@@ -26,7 +27,7 @@ def run(command: Stream, settings: Settings) -> None:
         spark_job(settings, QUERY) as spark,
     ):
         check_topics(settings)
-        LiveJob(spark, settings, lock, promote.errand).run(command, stop)
+        LiveJob(spark, settings, lock, errand).run(command, stop)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

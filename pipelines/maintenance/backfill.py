@@ -12,12 +12,11 @@ from pyspark.sql import functions as F
 from pipelines.commands import Backfill
 from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.engine.batch import maintenance_batch
-from pipelines.engine.spark_job import spark_job
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependents
 from pipelines.io.delta.lake import Lake
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance import common
-from pipelines.replay.promote import settle
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled, snapshot
@@ -89,7 +88,7 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
     at = snapshot(settings.lake_root)
     with spark_job(settings, "backfill") as spark:
         if not command.dry_run and not is_settled(settings.lake_root):
-            settle(spark, settings)  # that batch is of tables that a promotion has replaced
+            common.settle(spark, settings)  # that batch is of tables that a promotion has replaced
             at = snapshot(settings.lake_root)
         with made_anew(names, spans, _at(spark, settings.lake_root, at.versions), at.expired_before) as tables:
             found = [table.found for table in tables]

@@ -1,5 +1,6 @@
 """What commands have in common that change rows of the live tables without reading the log."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -12,7 +13,12 @@ from pipelines.io.delta.lake import Lake
 from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.state.ledger import Counts, Ledger, LedgerRow
+from pipelines.state.snapshots import is_settled
+from pipelines.state.writer_lease import borrowed, live_code
 from pipelines.tables import TABLES
+
+SETTLE_SECONDS = 180.0
+"""How long the live job has to bring all tables to one batch, before it is asked for the lake."""
 
 
 def checked_job(spark: SparkSession, settings: Settings) -> LiveJob:
@@ -27,6 +33,18 @@ def checked_job(spark: SparkSession, settings: Settings) -> LiveJob:
     if job.prepare():
         raise LakeMismatch("A batch was cut off between tables. `pts stream --drain` completes it; then try again.")
     return job
+
+
+def settle(spark: SparkSession, settings: Settings) -> None:
+    """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
+    batches, turn by turn; where none runs, or it takes long, this does."""
+    root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
+    while live_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
+        time.sleep(1.0)
+    if not is_settled(root):
+        with borrowed(root):
+            if not is_settled(root):  # a live job that lends the lake has done it
+                checked_job(spark, settings).catch_up()
 
 
 def end(

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.engine.spark_job import spark_job
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.settings import Settings
 from pipelines.state.writer_lease import borrowed, correcting
 

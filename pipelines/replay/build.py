@@ -11,7 +11,6 @@ from pyspark.sql import SparkSession
 from pipelines.commands import ReplayBuild
 from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeJob, wire_formats
-from pipelines.engine.spark_job import spark_job
 from pipelines.engine.stitched_log import StitchedLog
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
 from pipelines.io.delta.lake import Lake
@@ -19,6 +18,7 @@ from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance.expire import let_go
 from pipelines.replay.plan import plan_until
 from pipelines.replay.progress import BuildProgress

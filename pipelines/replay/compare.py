@@ -5,61 +5,19 @@ Nothing is collected but counts and samples.
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from pipelines.commands import ReplayCompare
-from pipelines.engine.spark_job import spark_job
 from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
-from pipelines.replay.difference import Pair, TableCompared
+from pipelines.io.spark.spark_job import spark_job
+from pipelines.replay.compared import Compared
+from pipelines.replay.difference import Pair
 from pipelines.replay.page import page as html_page
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Comparison, Replays
 from pipelines.state.snapshots import snapshot
 from pipelines.tables import TABLES, Table
-
-
-@dataclass(frozen=True)
-class Compared:
-    """A whole replay, live against shadow.
-
-    Attributes:
-        replay_id: The replay.
-        fence: The batch of the live ledger at which they were cut.
-        compared_at: When.
-        declared: The differences that were declared.
-        tables: What was found, by table.
-        page: The HTML page that shows it; None when it was dropped with the replay.
-    """
-
-    replay_id: str
-    fence: int
-    compared_at: datetime
-    declared: tuple[str, ...]
-    tables: tuple[TableCompared, ...]
-    page: str | None
-
-    @property
-    def undeclared(self) -> int:
-        return sum(table.undeclared for table in self.tables)
-
-    @property
-    def differing(self) -> int:
-        return sum(table.differing for table in self.tables)
-
-    @property
-    def verdict(self) -> str:
-        if not self.differing:
-            return "identical"
-        if not self.undeclared:
-            return f"{self.differing:,} rows differ, all of them as declared"
-        return f"{self.differing:,} rows differ, {self.undeclared:,} of them were not declared"
-
-    def as_json(self) -> dict[str, Any]:
-        """JSON-ready but for dates, which are text."""
-        return {**asdict(self), "compared_at": self.compared_at.isoformat(), "verdict": self.verdict}
 
 
 def run(command: ReplayCompare, settings: Settings) -> Compared:

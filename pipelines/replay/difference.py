@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -13,6 +12,7 @@ from pyspark.sql import functions as F
 
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.replay.compared import Sample, TableCompared
 from pipelines.session import planned_for
 from pipelines.tables import Table
 
@@ -20,59 +20,6 @@ SAMPLES = 20
 ROWS_PER_PARTITION = 500_000
 SIDES = "live", "shadow"
 KINDS = "missing", "extra", "changed"
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A row that differs.
-
-    Attributes:
-        kind: `missing` in live, `extra` in live, or `changed`.
-        key: Its key.
-        live, shadow: By column: the values that differ, as text; all values of a row that one of the two lacks.
-    """
-
-    kind: str
-    key: Mapping[str, Any]
-    live: Mapping[str, Any]
-    shadow: Mapping[str, Any]
-
-
-@dataclass(frozen=True)
-class TableCompared:
-    """One table, live against shadow.
-
-    Attributes:
-        table: Its name.
-        live_version, shadow_version: The Delta versions that were read.
-        live_rows, shadow_rows: How many rows they have.
-        live_checksum, shadow_checksum: Sums of the rows' hashes, in hexadecimal: the same rows have the same sum, in
-            whatever order. Without columns that do not follow from the log.
-        missing: Rows that only the shadow has.
-        extra: Rows that only live has; the second of two equal rows, too.
-        changed: Rows with the same key and another value.
-        columns: By column, how many of the changed rows differ in it.
-        undeclared: Rows of all these that nobody declared.
-        samples: Up to 20 of each kind.
-    """
-
-    table: str
-    live_version: int
-    shadow_version: int
-    live_rows: int
-    shadow_rows: int
-    live_checksum: str
-    shadow_checksum: str
-    missing: int
-    extra: int
-    changed: int
-    columns: Mapping[str, int]
-    undeclared: int
-    samples: tuple[Sample, ...]
-
-    @property
-    def differing(self) -> int:
-        return self.missing + self.extra + self.changed
 
 
 class Pair:

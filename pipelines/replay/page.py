@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from pipelines.replay.compare import Compared
-    from pipelines.replay.difference import Sample, TableCompared
+from pipelines.replay.compared import Compared, Sample, TableCompared
 
 STYLE = """
 body { font: 15px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 76rem; padding: 0 1rem; color: #222 }
@@ -16,7 +14,7 @@ code { font-size: 90% } .bad { color: #b00020; font-weight: 600 } .good { color:
 """
 
 
-def page(found: "Compared") -> str:
+def page(found: Compared) -> str:
     """Counts by table and column, then samples of the rows that differ."""
     verdict = "bad" if found.undeclared else "good"
     declared = escape(", ".join(found.declared) or "nothing")
@@ -34,19 +32,19 @@ def page(found: "Compared") -> str:
     return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(parts)}</body></html>\n'
 
 
-def _counts(found: "TableCompared") -> tuple[object, ...]:
+def _counts(found: TableCompared) -> tuple[object, ...]:
     checksums = " / ".join(dict.fromkeys((found.live_checksum, found.shadow_checksum)))
     rows = found.table, found.live_rows, found.shadow_rows
     return *rows, found.missing, found.extra, found.changed, found.undeclared, checksums
 
 
-def _section(found: "TableCompared") -> str:
+def _section(found: TableCompared) -> str:
     columns = _table(("column", "changed rows"), found.columns.items()) if found.columns else ""
     samples = _table(("kind", "key", "live", "shadow"), map(_sample, found.samples))
     return f"<h2>{escape(found.table)}</h2>{columns}{samples}"
 
 
-def _sample(sample: "Sample") -> tuple[str, str, str, str]:
+def _sample(sample: Sample) -> tuple[str, str, str, str]:
     return sample.kind, _values(sample.key), _values(sample.live), _values(sample.shadow)
 
 

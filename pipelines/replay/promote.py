@@ -10,14 +10,14 @@ from pyspark.sql import SparkSession
 
 from pipelines import errors
 from pipelines.commands import ReplayPromote
-from pipelines.engine.spark_job import spark_job
 from pipelines.errors import NotCompared, PtsError
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import ranges_between
 from pipelines.io.spark.failures import explained
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
-from pipelines.maintenance.common import checked_job
+from pipelines.maintenance.common import checked_job, settle
 from pipelines.replay.build import ReplayJob
 from pipelines.replay.swap import begun, change_places, corrections, publish_changes, totals
 from pipelines.settings import Settings
@@ -36,9 +36,6 @@ ROUNDS = 3
 
 ERRAND = "promote "
 """With a replay's name, what a live job understands."""
-
-SETTLE_SECONDS = 180.0
-"""How long the live job has to bring all tables to one batch, before it is asked for the lake."""
 
 PATIENCE_SECONDS = 600.0
 """How long the live job may take for its batch, and for this."""
@@ -99,18 +96,6 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
             found = understood(answer) if answer else _promoted_last_part(replay.replay_id, spark, settings)
     settle(spark, settings)
     return found
-
-
-def settle(spark: SparkSession, settings: Settings) -> None:
-    """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
-    batches, turn by turn; where none runs, or it takes long, this does."""
-    root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
-    while live_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
-        time.sleep(1.0)
-    if not is_settled(root):
-        with borrowed(root):
-            if not is_settled(root):  # a live job that lends the lake has done it
-                checked_job(spark, settings).catch_up()
 
 
 def errand(words: str, spark: SparkSession, settings: Settings) -> str:

@@ -15,12 +15,13 @@ from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.engine.runner import wire_formats
-from pipelines.engine.spark_job import spark_job
 from pipelines.io.delta.lake import Lake
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
 from pipelines.maintenance.backfill import REACH, chosen, made_anew, within
+from pipelines.maintenance.common import settle
 from pipelines.replay import base
-from pipelines.replay.promote import Promoted, check_live_code, promoted, settle
+from pipelines.replay.promote import Promoted, check_live_code, promoted
 from pipelines.replay.swap import totals
 from pipelines.settings import Settings
 from pipelines.state.ledger import Counts, Ledger

@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from pipelines.replay.compare import Compared
+from pipelines.replay.compared import Compared
 
 
 def compared_table(found: Compared) -> Table:

@@ -3,10 +3,10 @@
 from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayRollback
-from pipelines.engine.spark_job import spark_job
 from pipelines.errors import NotFound
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.spark.spark_job import spark_job
 from pipelines.replay import base
 from pipelines.replay.promote import Promoted, already_promoted, promoted
 from pipelines.replay.swap import totals

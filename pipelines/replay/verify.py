@@ -5,7 +5,7 @@ from dataclasses import replace
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayDrop, ReplayVerify
 from pipelines.errors import NotFound
 from pipelines.replay import build, compare, shadows
-from pipelines.replay.compare import Compared
+from pipelines.replay.compared import Compared
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
 from pipelines.state.replay_records import Replay, Replays

@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
-from pipelines.replay.difference import Pair, TableCompared
+from pipelines.replay.compared import TableCompared
+from pipelines.replay.difference import Pair
 from pipelines.tables import GOLD_CARRIER_THROUGHPUT
 from tests.frames import table_frame
 

@@ -5,8 +5,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from pipelines.replay.compare import Compared
-from pipelines.replay.difference import Sample, TableCompared
+from pipelines.replay.compared import Compared, Sample, TableCompared
 from pipelines.replay.page import page
 from pipelines.replay.rendering import compared_table
 

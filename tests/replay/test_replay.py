@@ -26,7 +26,7 @@ from pipelines.commands import (
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated, NotCompared, NotFound, UndeclaredDifference
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.delta.lake import Lake
-from pipelines.maintenance import backfill
+from pipelines.maintenance import backfill, common
 from pipelines.replay import build, compare, plan, promote, rollback, verify
 from pipelines.settings import Kafka
 from pipelines.state.ledger import Ledger
@@ -179,7 +179,7 @@ def sent_reports(lake: Offline) -> dict[int, int | None]:
 def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
     replayed_lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(promote, "SETTLE_SECONDS", 0.0)
+    monkeypatch.setattr(common, "SETTLE_SECONDS", 0.0)
     with live_lock(replayed_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
         promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
         while (request := lock.request) is None and not promotion.done():

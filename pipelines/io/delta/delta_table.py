@@ -7,8 +7,7 @@ from pathlib import Path
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
-from pipelines.errors import LakeMismatch
-from pipelines.io.duckdb.read_only import first_sentence
+from pipelines.errors import LakeMismatch, first_sentence
 
 
 def opened(path: str, version: int | None = None) -> DeltaTable:

@@ -4,7 +4,7 @@ import re
 
 import duckdb
 
-from pipelines.errors import InvalidInput
+from pipelines.errors import InvalidInput, first_sentence
 
 EXPLAIN = re.compile(r"\s*EXPLAIN\s+(ANALYZE\s+|\(\s*(ANALYZE|FORMAT)\b[^)]*\)\s*)?", re.IGNORECASE)
 
@@ -23,9 +23,3 @@ def check_is_query(sql: str) -> None:
         raise InvalidInput(f"Give one statement, not {len(statements)}.")
     if [statement.type for statement in explained] != [duckdb.StatementType.SELECT]:
         raise InvalidInput("Only a query is accepted: SELECT, WITH, DESCRIBE, SHOW, SUMMARIZE, or EXPLAIN of one.")
-
-
-def first_sentence(error: Exception) -> str:
-    """The error's message on one line, without the excerpt of the query that DuckDB appends and without a full stop."""
-    text = re.split(r"\n\s*(?:LINE \d+:|Error:)", str(error))[0]
-    return " ".join(text.split()).rstrip(".")

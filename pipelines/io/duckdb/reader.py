@@ -20,9 +20,9 @@ import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
-from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
+from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
 from pipelines.io.delta.storage import MISREAD_PATH
-from pipelines.io.duckdb.read_only import check_is_query, first_sentence
+from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES
 
 if TYPE_CHECKING:
