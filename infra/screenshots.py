@@ -5,16 +5,18 @@ wrong transform, the DAG `replay` makes them anew with the right one, and somebo
 it on Airflow's own page. All processes are ended, whatever happens.
 """
 
-import json
 import os
+import shutil
+import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from aot_cache import run_job, unused_ports
-from chromium import PAGE_SECONDS, Page, chromium, program, until
+from playwright.sync_api import Page, expect, sync_playwright
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
@@ -30,18 +32,22 @@ FEED = commands.Simulate(packages=2_000, count=40_000, rate=0)
 PAST_DAY = "2026-01-02T00:00:00Z"
 WRONG, REPLAY = "carrier_throughput", "count-deliveries-once"
 BY_HAND = ("check_quality", "compact", "backfill_windows", "watch_stream")
-RUN_SECONDS = 900.0
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+SIZE = {"width": 1440, "height": 900}
+PAGE_SECONDS, RUN_SECONDS, LOOK_SECONDS = 60.0, 900.0, 1.0
 
 
 def main() -> None:
-    command = program()
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    if program is None:
+        sys.exit("Chromium was not found. Install it (Debian: apt install chromium), then try again.")
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
     IMAGES.mkdir(exist_ok=True)
     with (
         tempfile.TemporaryDirectory(prefix="pts-") as folder,
         lake(Path(folder) / "home") as (settings, password),
-        chromium(command, Path(folder) / "chromium", url(settings)) as page,
+        chromium(program, url(settings)) as page,
     ):
         log_in(page, password)
         correct(page)
@@ -82,19 +88,33 @@ def planted_bug() -> Iterator[None]:
         object.__setattr__(flow, "by", right)
 
 
+@contextmanager
+def chromium(program: str, root: str) -> Iterator[Page]:
+    """An empty page of the site at `root`. Chromium asks nothing beyond this machine."""
+    only_here = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server"]
+    is_sandboxed = os.getuid() != 0  # the sandbox is for ordinary users alone
+    with (
+        sync_playwright() as playwright,
+        playwright.chromium.launch(executable_path=program, args=only_here, chromium_sandbox=is_sandboxed) as browser,
+        browser.new_context(base_url=root, viewport=SIZE, locale="en-US") as context,
+    ):
+        context.set_default_timeout(PAGE_SECONDS * 1000)
+        yield context.new_page()
+
+
 def log_in(page: Page, password: str) -> None:
     """On the form, as the first user."""
-    page.open("/auth/login/", "Password")
-    for field, text in {"username": airflow.ADMIN, "password": password}.items():
-        page.value(f"document.getElementById('{field}').value = {json.dumps(text)}")
-    page.value("document.querySelector('form[name=login] [type=submit]').click()")
-    until(lambda: page.value("!location.pathname.startsWith('/auth')"), PAGE_SECONDS, "log-in")
+    page.goto("/auth/login/")
+    page.fill("#username", airflow.ADMIN)
+    page.fill("#password", password)
+    page.click("form[name=login] [type=submit]")
+    page.wait_for_url(lambda address: "/auth" not in address)
     choose(page, theme="light", timezone='"UTC"', dags_list_display='"table"')
 
 
 def choose(page: Page, **choices: str) -> None:
     """What a person chooses on Airflow's pages, which keep it in the browser."""
-    page.value(f"Object.assign(localStorage, {json.dumps(choices)}) && true")
+    page.evaluate("choices => { Object.assign(localStorage, choices) }", choices)
 
 
 def correct(page: Page) -> None:
@@ -102,16 +122,17 @@ def correct(page: Page) -> None:
     begin(page, "replay", REPLAY, conf={"dry_run": False, "expect": [f"gold.{WRONG}"]})
     await_state(page, f"replay/dagRuns/{REPLAY}/taskInstances/approve", "awaiting_input")
     choose(page, default_dag_view='"graph"', **{"direction-replay": '"DOWN"'})
-    page.open(f"/dags/replay/runs/{REPLAY}", "approve", "roll_back")
-    page.picture(IMAGES / "airflow-replay.png")
+    show(page, f"/dags/replay/runs/{REPLAY}", "approve", "roll_back")
+    picture(page, "airflow-replay")
     choose(page, default_dag_view='"grid"')
-    page.open(f"/dags/replay/runs/{REPLAY}/tasks/approve/required_actions", f"gold.{WRONG}", "Approve")
-    page.picture(IMAGES / "airflow-approval.png")
-    (link,) = page.value("[...document.querySelectorAll('a[href^=\"/pages/\"]')].map(a => a.getAttribute('href'))")
-    page.click("Approve")
-    page.await_words("Response received")
-    page.open(link, "as declared")
-    page.picture(IMAGES / "airflow-differences.png")
+    show(page, f"/dags/replay/runs/{REPLAY}/tasks/approve/required_actions", f"gold.{WRONG}", "Approve")
+    picture(page, "airflow-approval")
+    link = page.locator('a[href^="/pages/"]').get_attribute("href")
+    assert link, "the page that shows what differs"
+    page.get_by_role("button", name="Approve", exact=True).click()
+    await_words(page, "Response received")
+    show(page, link, "as declared")
+    picture(page, "airflow-differences")
     await_state(page, f"replay/dagRuns/{REPLAY}", "success")
 
 
@@ -121,33 +142,74 @@ def look_around(page: Page) -> None:
         begin(page, dag_id, "by-hand", logical_date=PAST_DAY)
     for dag_id in BY_HAND:
         await_state(page, f"{dag_id}/dagRuns/by-hand", "success")
-    page.open("/dags", "replay", *BY_HAND)
-    page.picture(IMAGES / "airflow-dags.png")
-    (asset,) = page.fetch("/api/v2/assets?name_pattern=gold.remaining_stops")["assets"]
-    page.open(f"/assets/{asset['id']}", "replay")
-    page.click("Task Dependencies")
-    page.await_words("verify_log", "check_quality")
-    page.picture(IMAGES / "airflow-lineage.png")
-    page.open("/dags/check_quality/runs/by-hand/tasks/check_quality/details", "Extra Links", "Map Index")
-    page.picture(IMAGES / "airflow-quality.png")
+    show(page, "/dags", "replay", *BY_HAND)
+    picture(page, "airflow-dags")
+    (asset,) = fetch(page, "/api/v2/assets?name_pattern=gold.remaining_stops")["assets"]
+    show(page, f"/assets/{asset['id']}", "replay")
+    page.get_by_role("button", name="Task Dependencies").click()
+    await_words(page, "verify_log", "check_quality")
+    picture(page, "airflow-lineage")
+    show(page, "/dags/check_quality/runs/by-hand/tasks/check_quality/details", "Extra Links", "Map Index")
+    picture(page, "airflow-quality")
+
+
+def show(page: Page, path: str, *words: str) -> None:
+    """Returns when the page is there and has these words."""
+    page.goto(path)
+    await_words(page, *words)
+
+
+def await_words(page: Page, *words: str) -> None:
+    for word in words:
+        expect(page.locator("body")).to_contain_text(word, timeout=PAGE_SECONDS * 1000)
+
+
+def picture(page: Page, name: str) -> None:
+    """Writes a PNG when nothing on the page moves any more."""
+    shots = [b"", page.screenshot()]
+
+    def rests() -> bool:
+        shots.append(page.screenshot())
+        return shots[-1] == shots[-2] == shots[-3]
+
+    until(rests, PAGE_SECONDS, f"rest for {name}")
+    (IMAGES / f"{name}.png").write_bytes(shots[-1])
+    print(f"{name}.png: {len(shots[-1]) // 1000} kB")
+
+
+def fetch(page: Page, path: str, body: Any = None) -> Any:
+    """JSON from the site, asked for as the person who is logged in."""
+    answer = page.request.get(path) if body is None else page.request.post(path, data=body)
+    if not answer.ok:
+        raise RuntimeError(f"{path}: {answer.text()}")
+    return answer.json()
 
 
 def begin(page: Page, dag_id: str, run_id: str, **options: Any) -> None:
     """A run by hand, as soon as the DAG is known."""
-    until(lambda: page.fetch(f"/api/v2/dags?dag_id_pattern={dag_id}")["dags"], RUN_SECONDS, f"DAG {dag_id}")
-    page.fetch(f"/api/v2/dags/{dag_id}/dagRuns", {"dag_run_id": run_id, "logical_date": None, **options})
+    until(lambda: fetch(page, f"/api/v2/dags?dag_id_pattern={dag_id}")["dags"], RUN_SECONDS, f"DAG {dag_id}")
+    fetch(page, f"/api/v2/dags/{dag_id}/dagRuns", {"dag_run_id": run_id, "logical_date": None, **options})
 
 
 def await_state(page: Page, path: str, state: str) -> None:
     """Returns when the run or task is in this state. Raises `RuntimeError` when it has failed."""
 
     def is_there() -> bool:
-        found = page.fetch(f"/api/v2/dags/{path}")["state"]
+        found = fetch(page, f"/api/v2/dags/{path}")["state"]
         if found in ("failed", "upstream_failed"):
             raise RuntimeError(f"{path}: {found}.")
         return bool(found == state)
 
     until(is_there, RUN_SECONDS, f"{state} of {path}")
+
+
+def until(holds: Callable[[], Any], seconds: float, what: str) -> None:
+    """Returns when it holds. Raises `TimeoutError`."""
+    deadline = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"After {seconds:.0f} s still no {what}.")
+        time.sleep(LOOK_SECONDS)
 
 
 if __name__ == "__main__":

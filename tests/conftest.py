@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -59,6 +60,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 def crash_every(request: pytest.FixtureRequest) -> int:
     """Steps between two crashes of the same command: `--crash-every 1` has one after each."""
     return int(request.config.getoption("--crash-every"))
+
+
+@pytest.fixture
+def closed_terminal_ends_processes() -> Iterator[None]:
+    """As a shell starts them, also where the tests were started by `nohup`, which has all of them ignore SIGHUP."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
 
 
 @pytest.fixture(autouse=True)

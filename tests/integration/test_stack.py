@@ -58,6 +58,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert "Nothing is running" in pts(stack_settings, "down").stdout
 
 
+@pytest.mark.usefixtures("closed_terminal_ends_processes")
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_settings: Settings) -> None:
     environment = os.environ | as_variables(stack_settings)

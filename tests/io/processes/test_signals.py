@@ -14,7 +14,7 @@ from pipelines.io.processes.signals import ENDINGS, StopRequest, signals_ask_to_
 
 
 @pytest.fixture(autouse=True)
-def _handlers_are_put_back() -> Iterator[None]:
+def _handlers_are_put_back(closed_terminal_ends_processes: None) -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in ENDINGS}
     yield
     after = {number: signal.getsignal(number) for number in ENDINGS}
