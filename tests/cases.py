@@ -7,13 +7,16 @@ its own, and the rows of all of them can be told apart afterwards.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from pipelines.contracts.epoch import EPOCH
 from tests.oracle.records import LogRecord
 
+SEED = 20261121
 FIRST_DAY = datetime(2026, 1, 1, tzinfo=UTC)
 PACKAGES = 10
 """Tracking numbers that belong to a case: `number * PACKAGES` and on."""
@@ -123,6 +126,21 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(tuple(entries), tuple(batch_of))
 
 
+@cache
+def drawn(count: int) -> tuple[Case, ...]:
+    """The same cases at every run."""
+    found: list[Case] = []
+
+    @seed(SEED)
+    @settings(max_examples=count, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
+    @given(cases())
+    def draw(case: Case) -> None:
+        found.append(case)
+
+    draw()
+    return tuple(found)
+
+
 @dataclass(frozen=True)
 class Pack:
     """Many cases as one log, cut into batches."""
@@ -159,6 +177,12 @@ def packed(all_cases: Sequence[Case]) -> Pack:
                     records.append(_record(entry, number, topic, partition, offset))
         made.append(tuple(records))
     return Pack(tuple(made), case_of)
+
+
+@cache
+def pack_of(count: int) -> Pack:
+    """So many drawn cases as one log."""
+    return packed(drawn(count))
 
 
 def _record(entry: Entry, case: int, topic: str, partition: int, offset: int) -> LogRecord:

@@ -9,7 +9,6 @@ from pathlib import Path
 from pprint import pformat
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines import session
@@ -18,29 +17,14 @@ from pipelines.graph import TURNS
 from pipelines.io.delta import lake
 from pipelines.io.delta.lake import Lake
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
-from tests.cases import Case, Pack, cases, packed
+from tests.cases import SEED, Case, Pack, drawn, pack_of, packed
 from tests.comparison import Rows, expected_rows
 from tests.oracle import expected_tables
 
 CASES = 240
-SEED = 20261121
 
 Differences = dict[int, dict[str, tuple[Rows, Rows]]]
 """By case and table: the rows that are there, and those that should be."""
-
-
-def drawn(count: int) -> list[Case]:
-    """The same cases at every run."""
-    found: list[Case] = []
-
-    @seed(SEED)
-    @settings(max_examples=count, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
-    @given(cases())
-    def draw(case: Case) -> None:
-        found.append(case)
-
-    draw()
-    return found
 
 
 def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Differences:
@@ -137,7 +121,7 @@ def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, tm
 
 
 def test_cases_reach_what_the_rules_are_about() -> None:
-    pack = packed(drawn(CASES))
+    pack = pack_of(CASES)
     expected = expected_tables(pack.records)
     assert {row["reason"] for row in expected["silver.quarantine"]} >= {"too_late", "from_the_future", "malformed"}
     assert sum(row["duplicate_count"] for row in expected["counts"]) > 100
@@ -147,7 +131,7 @@ def test_cases_reach_what_the_rules_are_about() -> None:
 
 
 def test_a_row_too_many_and_a_missing_row_are_both_noticed() -> None:
-    pack = packed(drawn(CASES))
+    pack = pack_of(CASES)
     expected = expected_rows(pack.records)
     assert not differences(pack, expected, expected)
     for table, rows in expected.items():

@@ -20,14 +20,13 @@ from pipelines.live.live_job import LiveJob
 from pipelines.settings import Kafka, Settings, Stream
 from pipelines.stack import stack
 from pipelines.state.snapshots import Snapshot, snapshot
-from tests.cases import packed
+from tests.cases import pack_of
 from tests.comparison import assert_lake_equals_log
 from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
-from tests.test_order_free import drawn
 
-PACK = packed(drawn(30))
+PACK = pack_of(40)
 
 AGREEMENT = """
     SELECT (SELECT count(*) FROM silver.ship_events) AS scans,

@@ -21,12 +21,11 @@ from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger
 from pipelines.state.writer_lease import Request, borrowed, live_lock
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
-from tests.cases import packed
+from tests.cases import pack_of
 from tests.comparison import expected_rows
 from tests.memory_log import MemoryLog
-from tests.test_order_free import drawn
 
-PACK = packed(drawn(20))
+PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
 
 

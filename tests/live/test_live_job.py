@@ -18,10 +18,9 @@ from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger
 from tests.batches import batches, new_lake, run, write_checkpoint
-from tests.cases import packed
-from tests.test_order_free import drawn
+from tests.cases import pack_of
 
-PACK = packed(drawn(20))
+PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
 
 

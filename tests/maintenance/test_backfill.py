@@ -16,14 +16,13 @@ from pipelines.maintenance.backfill import Backfilled
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
-from tests.cases import packed
+from tests.cases import pack_of
 from tests.comparison import Rows, expected_rows
 from tests.frames import EPOCH
 from tests.oracle.makers import scan
-from tests.test_order_free import drawn
 from tests.window_bug import WINDOW_TABLES, planted_bug
 
-PACK = packed(drawn(40))
+PACK = pack_of(40)
 BATCHES = batches(*PACK.batches)
 
 

@@ -18,11 +18,10 @@ from pipelines.maintenance import rebuild
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger
 from tests.batches import batches, new_lake, run, tables
-from tests.cases import packed
+from tests.cases import pack_of
 from tests.comparison import expected_rows
-from tests.test_order_free import drawn
 
-PACK = packed(drawn(40))
+PACK = pack_of(40)
 BATCHES = batches(*PACK.batches)
 GOLD = frozenset({"gold.remaining_stops", "gold.stop_activity", "gold.busiest_stops", "gold.failed_delivery_alerts"})
 

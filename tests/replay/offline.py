@@ -19,13 +19,12 @@ from pipelines.replay import build, compare, plan, promote, redrive, rollback, s
 from pipelines.settings import Replay, Settings
 from pipelines.state.ledger import Ledger
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
-from tests.cases import packed
+from tests.cases import pack_of
 from tests.comparison import Rows
 from tests.memory_log import MemoryLog
 from tests.oracle.records import LogRecord
-from tests.test_order_free import drawn
 
-PACK = packed(drawn(40))
+PACK = pack_of(40)
 REPORT = next(flow for flow in FLOWS if flow.name == "remaining_stops")
 WRONG_COLUMNS = ("current_stop_id", "event_code")
 DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
