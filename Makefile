@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 PTS    := $(VENV)/bin/pts
 READY  := $(VENV)/.ready
+ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 
@@ -14,8 +15,11 @@ setup: $(READY) ## Install Python packages, a Java runtime and the JVM jars into
 demo: $(READY) ## Start broker, job and a simulated feed, and watch packages move (Ctrl-C ends all of it)
 	$(PTS) demo
 
-test: $(READY) ## Run all tests, on two cores
-	$(VENV)/bin/pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+test: $(READY) ## Run the tests, on two cores: all but the long ones
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not long"
+
+test-all: $(READY) ## Run the long tests: processes that are killed, Airflow's replays, upgrades, faults
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long
 
 test-fast: $(READY) ## Run the tests that need neither Spark nor a broker
 	$(VENV)/bin/pytest -m "not spark and not integration"
@@ -74,4 +78,4 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/
 	@$(VENV)/bin/python infra/aot_cache.py > $(VENV)/aot_cache.log 2>&1 || { echo "setup: the run failed. What it said is in $(VENV)/aot_cache.log." >&2; exit 1; }
 	@touch $@
 
-.PHONY: help setup demo test test-fast lint format mutations faults fuzz poison soak bench lock docs screenshots clean
+.PHONY: help setup demo test test-all test-fast lint format mutations faults fuzz poison soak bench lock docs screenshots clean

@@ -25,7 +25,7 @@ INTEGRATION = "integration"
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
     parser.addoption("--crash-every", type=int, default=3, help="The same, of commands within the tests' process.")
-    parser.addoption("--compact-seconds", type=int, default=60, help="How long to compact beside a live job.")
+    parser.addoption("--compact-rounds", type=int, default=3, help="How often to compact beside a live job.")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -150,6 +150,7 @@ def test_windows_that_are_wrong_fail_the_check_whose_page_shows_it_to_those_who_
     assert "check_quality check_quality failed" in {alert["subject"] for alert in alerts}
 
 
+@pytest.mark.long
 def test_backfill_over_three_days_mends_the_windows_and_the_log_proves_it(settings: Settings, api: Api) -> None:
     span = "SELECT min(window_start)::DATE::VARCHAR AS first, max(window_start)::DATE::VARCHAR AS last FROM {}"
     (days,) = LakeReader(settings.lake_root).query(span.format("gold.stop_activity")).to_pylist()
@@ -172,6 +173,7 @@ def test_backfill_over_three_days_mends_the_windows_and_the_log_proves_it(settin
     assert api.result(verified, "verify_log")["verdict"] == "identical"
 
 
+@pytest.mark.long
 def test_all_that_watches_and_keeps_order_succeeds_beside_the_live_job(settings: Settings, api: Api) -> None:
     stack.start(["stream"], settings, lambda _: None)
     began = datetime.now(UTC)
@@ -184,6 +186,7 @@ def test_all_that_watches_and_keeps_order_succeeds_beside_the_live_job(settings:
     }
 
 
+@pytest.mark.long
 def test_replay_only_plans_unless_it_is_told_otherwise(api: Api) -> None:
     run = api.run("replay")
 
@@ -192,6 +195,7 @@ def test_replay_only_plans_unless_it_is_told_otherwise(api: Api) -> None:
     assert api.result(run, "plan")["sources"]
 
 
+@pytest.mark.long
 def test_replay_that_a_message_asks_for_survives_a_killed_scheduler_and_is_promoted_when_a_person_approves(
     settings: Settings, api: Api
 ) -> None:
@@ -221,6 +225,7 @@ def test_replay_that_a_message_asks_for_survives_a_killed_scheduler_and_is_promo
     assert rows.to_pylist() == [{"batch_id": promoted["batch_id"], "replay_id": "control-fix"}]
 
 
+@pytest.mark.long
 def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: Api) -> None:
     ask(settings, "no")
     assert api.run("replay_requests")["state"] == "success"
@@ -234,6 +239,7 @@ def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: A
     assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
 
 
+@pytest.mark.long
 def test_replay_that_is_wrong_and_was_approved_all_the_same_is_rolled_back(
     settings: Settings, api: Api, spark: SparkSession
 ) -> None:

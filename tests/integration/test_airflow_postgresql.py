@@ -20,6 +20,9 @@ from tests.integration.airflow_api import Api, password_in
 from tests.integration.conftest import embedded
 from tests.ports import unused_ports
 
+pytestmark = pytest.mark.long
+
+
 PROGRAMS = max(Path("/usr/lib/postgresql").glob("*/bin/initdb"), default=None)
 
 

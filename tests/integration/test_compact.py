@@ -1,6 +1,6 @@
 """Compaction, again and again, beside a live job and its readers: nobody fails, and the tables are the log's.
 
-pytest tests/integration/test_compact.py --compact-seconds 300    for five minutes, not for one
+pytest tests/integration/test_compact.py --compact-rounds 30    so often, not three times
 """
 
 import json
@@ -8,7 +8,6 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
@@ -21,31 +20,22 @@ from pipelines.checks import verify
 from pipelines.errors import NotFound
 from pipelines.io.delta import files
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.live import topics
 from pipelines.maintenance.compact import compact
 from pipelines.maintenance.compacted import Compacted
 from pipelines.settings import Settings
-from pipelines.stack import stack
 from pipelines.state.snapshots import snapshot
 from tests.comparison import assert_lake_equals_log
-from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import process, pts, settings_of, wait_for, wait_until
 from tests.integration.test_while_it_runs import AGREEMENT
 from tests.unneeded import leave_behind
 
+pytestmark = pytest.mark.long
+
+
 FEED = commands.Simulate(seed=6, packages=1_000, rate=100)
 DAY = timedelta(days=1)
 REPORTS = "gold.remaining_stops"
-
-
-@pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    made = embedded(tmp_path)
-    stack.start(["broker"], made, lambda _: None)
-    topics.run(commands.Topics(), made)
-    yield made
-    stack.stop(made, lambda _: None)
 
 
 def read_until(stop: threading.Event, root: str) -> int:
@@ -85,12 +75,13 @@ def last_batch(root: str) -> int:
 
 
 def test_job_compaction_and_readers_do_not_hurt_each_other(
-    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+    new_log: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
+    settings = new_log
     root, log = settings.lake_root, tmp_path / "job.log"
     environment = settings_of(settings, "lake")
     stop, chance = threading.Event(), random.Random(1)
-    joined = vacuumed = rounds = 0
+    joined = vacuumed = 0
     held: list[float] = []
     with (
         process(FEED.argv(), environment, tmp_path / "feed.log") as feed,
@@ -99,11 +90,11 @@ def test_job_compaction_and_readers_do_not_hurt_each_other(
     ):
         wait_for(log, '"batch_id": 0')
         reader = pool.submit(read_until, stop, root)
-        end = time.monotonic() + pytestconfig.getoption("--compact-seconds")
+        rounds = pytestconfig.getoption("--compact-rounds")
         try:
-            while time.monotonic() < end:
-                rounds, before = rounds + 1, last_batch(root)
-                leave_behind(root, str(rounds))
+            for number in range(rounds):
+                before = last_batch(root)
+                leave_behind(root, str(number))
                 kill_one(environment, tmp_path / "killed.log", chance.uniform(0.5, 4))
                 done = pts(["compact", "--json"], environment)
                 assert done.returncode == 0, done.stderr

@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,14 +16,16 @@ from pipelines.errors import LakeMismatch, LogTruncated
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
-from pipelines.settings import Kafka, Settings, Stream, WireFormat
-from pipelines.stack import simulate, stack
+from pipelines.replay import build, compare, promote
+from pipelines.settings import Settings, Stream, WireFormat
+from pipelines.stack import simulate
 from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
-from tests.integration.conftest import embedded
+from tests.integration.conftest import empty_log
 from tests.integration.log_reader import INPUTS, read_log
 from tests.integration.topic_deletion import delete_topics
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
+from tests.replay.offline import planted_bug
 
 FEED = commands.Simulate(seed=5, packages=300, rate=0)
 HALF = FEED.model_copy(update={"count": 4_000})
@@ -34,7 +37,7 @@ CSV_ONLY = pytest.mark.parametrize("stand", ["csv"], indirect=True)
 
 @dataclass(frozen=True)
 class Stand:
-    """A broker with topics, and the settings of a job on it."""
+    """Topics of a broker, and the settings of a job on them."""
 
     settings: Settings
     wire_format: WireFormat
@@ -47,17 +50,12 @@ class Stand:
         return read_log(self.servers)
 
 
-@pytest.fixture(scope="module", params=["csv", "json"])
-def stand(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
+@pytest.fixture(scope="module", params=["csv", pytest.param("json", marks=pytest.mark.long)])
+def stand(broker: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stand]:
     wire_format: WireFormat = request.param
-    home = tmp_path_factory.mktemp(wire_format)
-    broker = embedded(home)
-    kafka = Kafka(ship_events_format=wire_format, ship_routes_format=wire_format, partitions=3)
-    settings = broker.model_copy(update={"kafka": kafka, "stream": Stream(max_records_per_batch=2_500)})
-    stack.start(["broker"], settings, lambda _: None)
-    topics.run(commands.Topics(), settings)
-    yield Stand(settings, wire_format)
-    stack.stop(settings, lambda _: None)
+    formats = {"ship_events_format": wire_format, "ship_routes_format": wire_format}
+    with empty_log(broker, tmp_path_factory.mktemp(wire_format), partitions=3, **formats) as settings:
+        yield Stand(settings.model_copy(update={"stream": Stream(max_records_per_batch=2_500)}), wire_format)
 
 
 def drain(spark: SparkSession, settings: Settings) -> None:
@@ -127,6 +125,22 @@ def test_a_ledger_that_another_checkpoint_planned_is_refused(spark: SparkSession
     metadata.write_text(json.dumps({"id": "00000000-0000-0000-0000-000000000000"}))
     with pytest.raises(LakeMismatch, match="00000000-0000-0000-0000-000000000000"):
         drain(spark, settings)
+
+
+@CSV_ONLY
+def test_a_bug_is_corrected_by_a_replay_of_the_log(
+    spark: SparkSession, stand: Stand, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-wrong"})
+    for module in (build, compare, promote):
+        monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
+    with planted_bug():
+        drain(spark, settings)
+    build.run(commands.ReplayBuild(replay_id="fix"), settings)
+    found = compare.run(commands.ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), settings)
+    assert (found.differing > 0, found.undeclared) == (True, 0)
+    promote.run(commands.ReplayPromote(replay_id="fix"), settings)
+    assert_lake_equals_log(settings.lake_root, stand.log(), stand.wire_format)
 
 
 @CSV_ONLY

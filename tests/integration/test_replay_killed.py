@@ -8,7 +8,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -16,30 +15,27 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.errors import LakeMismatch
-from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.resume import check_promotions
 from pipelines.settings import Settings
-from pipelines.stack import simulate, stack
+from pipelines.stack import simulate
 from pipelines.state.replay_records import Replays
 from tests.comparison import assert_lake_equals_log
-from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import pts, settings_of
 from tests.replay.offline import planted_bug
+
+pytestmark = pytest.mark.long
+
 
 FEED = commands.Simulate(seed=6, packages=100, rate=0, count=2_000)
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    """On a broker whose log holds a feed."""
-    made = embedded(tmp_path)
-    stack.start(["broker"], made, lambda _: None)
-    topics.run(commands.Topics(), made)
-    simulate.run(FEED, made)
-    yield made
-    stack.stop(made, lambda _: None)
+def settings(new_log: Settings) -> Settings:
+    """On a log that holds a feed."""
+    simulate.run(FEED, new_log)
+    return new_log
 
 
 def killed(arguments: list[str], environment: dict[str, str], step: int) -> Iterator[int]:

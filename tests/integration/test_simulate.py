@@ -8,14 +8,13 @@ from itertools import chain, islice
 import pytest
 from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
 
-from pipelines.commands import Simulate, Topics
+from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka.admin import end_offsets
-from pipelines.live.topics import run as create_missing_topics
 from pipelines.settings import Kafka, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
-from tests.integration.topic_deletion import delete_topics
+from tests.integration.conftest import empty_log
 
 pytestmark = pytest.mark.integration
 
@@ -25,12 +24,10 @@ Log = dict[tuple[str, int], list[Record]]
 
 
 @pytest.fixture(scope="module")
-def topics(broker: str) -> Iterator[str]:
-    """The address of a broker that has the topics, and afterwards no more topics than before."""
-    created = create_missing_topics(Topics(), Settings(kafka=Kafka(bootstrap_servers=broker)))
-    yield broker
-    if created:
-        delete_topics(broker, *created)
+def topics(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a broker that has the topics."""
+    with empty_log(broker, tmp_path_factory.mktemp("simulate")):
+        yield broker
 
 
 def simulated(servers: str, **parameters: object) -> tuple[simulate.SimulateSummary, Log]:

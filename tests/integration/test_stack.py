@@ -59,7 +59,10 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
 
 
 @pytest.mark.usefixtures("closed_terminal_ends_processes")
-@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    "ending",
+    [signal.SIGINT, *(pytest.param(each, marks=pytest.mark.long) for each in (signal.SIGTERM, signal.SIGHUP))],
+)
 def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_settings: Settings) -> None:
     environment = os.environ | as_variables(stack_settings)
     process = subprocess.Popen([*PTS, "up", "broker"], env=environment, stdout=subprocess.PIPE, text=True)
@@ -76,12 +79,14 @@ def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_s
     assert all(pid and gone(pid) for pid in pids)
 
 
+@pytest.mark.long
 def test_foreground_stack_says_why_a_service_died_and_stops_the_rest(stack_settings: Settings) -> None:
     with pytest.raises(StackError, match="broker was killed"):
         _run_and_kill_the_broker(stack_settings)
     assert not stack.is_running(stack_settings)
 
 
+@pytest.mark.long
 def test_broker_that_survives_its_supervisor_is_stopped_by_down(stack_settings: Settings) -> None:
     stack.start(["broker"], stack_settings, silent)
     supervisor = holder(stack_settings.home / "run" / "supervisor.pid")

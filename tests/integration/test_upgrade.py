@@ -9,15 +9,17 @@ import pytest
 from lab.faults.gaps import TABLES, Gaps
 from pipelines import commands
 from pipelines.errors import LakeMismatch
-from pipelines.live import topics
-from pipelines.settings import Kafka, Settings
-from pipelines.stack import simulate, stack
+from pipelines.settings import Settings
+from pipelines.stack import simulate
 from tests import golden
 from tests.comparison import assert_lake_equals_log
 from tests.golden import archive
-from tests.integration.conftest import embedded
+from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import process, settings_of
+
+pytestmark = pytest.mark.long
+
 
 ARCHIVES = Path(golden.__file__).parent
 OPENS = ("8dc7edc", "e581be8-killed")
@@ -27,7 +29,7 @@ REFUSED = ("fb89dd8",)
 
 @dataclass(frozen=True)
 class Upgraded:
-    """A broker with the log of an archive, and its lake."""
+    """The log of an archive on a broker, and its lake."""
 
     settings: Settings
     folder: Path
@@ -50,17 +52,12 @@ class Upgraded:
 
 
 @pytest.fixture
-def upgraded(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Upgraded]:
-    settings = embedded(tmp_path).model_copy(update={"kafka": Kafka(partitions=archive.PARTITIONS)})
+def upgraded(broker: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Upgraded]:
     log = archive.unpack(ARCHIVES / f"{request.param}.tar.gz", tmp_path)
-    stack.start(["broker"], settings, lambda _: None)
-    try:
-        topics.run(commands.Topics(), settings)
-        archive.put_back(log, settings.bootstrap_servers)
-        assert read_log(settings.bootstrap_servers) == log
+    with empty_log(broker, tmp_path, partitions=archive.PARTITIONS) as settings:
+        archive.put_back(log, broker)
+        assert read_log(broker) == log
         yield Upgraded(settings, tmp_path)
-    finally:
-        stack.stop(settings, lambda _: None)
 
 
 @pytest.mark.parametrize("upgraded", OPENS, indirect=True)

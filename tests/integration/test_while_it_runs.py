@@ -15,16 +15,17 @@ from pipelines import commands
 from pipelines.checks import verify
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
-from pipelines.settings import Kafka, Settings, Stream
-from pipelines.stack import stack
+from pipelines.settings import Settings, Stream
 from pipelines.state.snapshots import Snapshot, snapshot
 from tests.cases import pack_of
 from tests.comparison import assert_lake_equals_log
-from tests.integration.conftest import embedded
+from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
+
+pytestmark = pytest.mark.long
+
 
 PACK = pack_of(40)
 
@@ -42,14 +43,9 @@ AGREEMENT = """
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[Settings]:
-    made = embedded(tmp_path).model_copy(
-        update={"kafka": Kafka(partitions=2), "stream": Stream(max_records_per_batch=150, follow_seconds=2)}
-    )
-    stack.start(["broker"], made, lambda _: None)
-    topics.run(commands.Topics(), made)
-    yield made
-    stack.stop(made, lambda _: None)
+def settings(broker: str, tmp_path: Path) -> Iterator[Settings]:
+    with empty_log(broker, tmp_path, partitions=2) as made:
+        yield made.model_copy(update={"stream": Stream(max_records_per_batch=150, follow_seconds=2)})
 
 
 def produce(servers: str, records: list[LogRecord]) -> None:

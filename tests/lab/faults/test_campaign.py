@@ -19,7 +19,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from lab.faults import kills
 from lab.faults.auditor import Auditor, Partial, Wrong, check_whole
-from lab.faults.campaign import KINDS, Case, cases, judged, repeatable, run
+from lab.faults.campaign import KINDS, Case, cases, judged, run
 from lab.faults.scene import NotPermitted, Scene
 from pipelines.io.processes.airflow import PROJECT
 from pipelines.io.processes.pid_lock import holder
@@ -30,20 +30,24 @@ from tests.window_bug import WINDOW_TABLES
 
 pytestmark = pytest.mark.integration
 
-SHORT = ("kill-broker:1", "partition-added:1", "retention:1", "disk-full:1")
+SHORT = ("kill-job:2882", "kill-broker:1", "partition-added:1", "retention:1", "disk-full:1")
+"""The first is a job that is killed after many batches, then its Java in one that Spark writes."""
 
 
 @pytest.fixture(scope="module")
 def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
-    """A lake whose job was killed after many batches, then its Java in one that Spark writes: the promises held."""
-    case = Case("kill-job", 2882)
-    with repeatable(case), Scene(tmp_path_factory.mktemp("kill"), case.seed).open() as scene:
-        kills.job(scene)
+    """A lake whose job was killed within its first batches: the promises held."""
+    with Scene(tmp_path_factory.mktemp("kill"), seed=7).open() as scene:
+        with scene.auditor.watching():
+            with scene.load():
+                assert scene.killed("stream", moments=kills.BATCH_MOMENTS)
+            scene.judge()
         assert scene.auditor.recovered_after
         assert len(scene.auditor.seen) > 1, "readers saw the tables move on while the job was killed"
         yield scene
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", SHORT)
 def test_promises_hold(case: str, tmp_path: Path) -> None:
     try:
@@ -165,6 +169,7 @@ def test_case_that_is_broken_says_how_it_is_repeated(monkeypatch: pytest.MonkeyP
     shutil.rmtree(folder.removeprefix("See "))
 
 
+@pytest.mark.long
 def test_campaign_that_is_ended_leaves_nothing_behind(tmp_path: Path) -> None:
     environment = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(PROJECT)}
     campaign = subprocess.Popen([sys.executable, "-m", "lab.faults", "kill-job:0"], cwd=tmp_path, env=environment)
