@@ -46,23 +46,28 @@ def heard(event, arguments):
         done.append([event, str(arguments[0])])
 
 sys.addaudithook(heard)
-began = time.process_time()
-exec(compile(open(FILE).read(), FILE, "exec"), {"__name__": "parsed", "__doc__": "doc"})
-seconds = time.process_time() - began
-print(json.dumps({"modules": sorted(set(sys.modules) - before), "done": done, "seconds": seconds}))
+for file in FILES:
+    began, done[:] = time.process_time(), []
+    exec(compile(open(file).read(), file, "exec"), {"__name__": "parsed", "__doc__": "doc"})
+    seconds = time.process_time() - began
+    print(json.dumps({"modules": sorted(set(sys.modules) - before), "done": done, "seconds": seconds}))
 """
 
 
 @cache
-def parsed(file: Path) -> dict[str, Any]:
-    """What a process that only parses the file imports more than Airflow itself, and does to the world."""
-    script = f"OUTSIDE = {OUTSIDE!r}; FILE = {str(file)!r}\n{PARSE}"
+def parsed_fleet() -> dict[Path, dict[str, Any]]:
+    return parsed(*FILES)
+
+
+def parsed(*files: Path) -> dict[Path, dict[str, Any]]:
+    """What a process that only parses the files imports for each more than Airflow itself, and does to the world."""
+    script = f"OUTSIDE = {OUTSIDE!r}; FILES = {[str(file) for file in files]!r}\n{PARSE}"
     run = subprocess.run(
         [sys.executable, "-B", "-P", "-c", script], capture_output=True, text=True, check=False, timeout=120
     )
     assert run.returncode == 0, run.stderr
-    found: dict[str, Any] = json.loads(run.stdout.splitlines()[-1])
-    return found
+    told = map(json.loads, run.stdout.splitlines()[-len(files) :])
+    return dict(zip(files, told, strict=True))
 
 
 def dags(file: Path) -> list[DAG]:
@@ -133,7 +138,7 @@ def test_params_are_typed_and_described_and_fit_the_command(file: Path) -> None:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_parsing_imports_no_engine_and_does_nothing(file: Path) -> None:
-    found = parsed(file)
+    found = parsed_fleet()[file]
 
     assert {name.partition(".")[0] for name in found["modules"]} & ENGINES == set()
     assert found["done"] == []
@@ -144,7 +149,7 @@ def test_parsing_that_imports_an_engine_or_does_something_is_noticed(tmp_path: P
     file = tmp_path / "a_dag.py"
     file.write_text(f"import duckdb, subprocess\nsubprocess.run(['true'])\nopen('{tmp_path}/x', 'w')\n")
 
-    found = parsed(file)
+    found = parsed(file)[file]
 
     assert "duckdb" in found["modules"]
     assert ["open", f"{tmp_path}/x"] in found["done"]

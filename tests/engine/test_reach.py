@@ -56,7 +56,7 @@ def nothing_follows_in_the_second(batch: Batch) -> Following | None:
     return None if batch.batch_id == 1 else Following(TURNS, batch.reach)
 
 
-@pytest.fixture(scope="module", params=[FEW_ROWS, 0], ids=["few", "many"])
+@pytest.fixture(scope="module", params=[FEW_ROWS, pytest.param(0, marks=pytest.mark.long)], ids=["few", "many"])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The ledger's rows, and the tables after all batches: once as batches of few rows are run, once as of many."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))

@@ -1,5 +1,6 @@
 """Tables that follow the batches: brought to an earlier one while the log goes on, and cut off on the way."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,14 +56,21 @@ def test_alerts_of_an_earlier_batch_do_not_count_later_scans(spark: SparkSession
     assert tables(lake) == expected_rows(RECORDS)
 
 
+@pytest.fixture(scope="module")
+def before(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake after two batches, in which nothing followed."""
+    root = tmp_path_factory.mktemp("following") / "lake"
+    run(new_lake(spark, str(root)), spark, RECORDS, in_the_third(0)[:2])
+    return root
+
+
 @pytest.mark.parametrize("writes", [4, 6, 8])
 def test_turn_that_was_cut_off_is_completed_at_the_next_start(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+    spark: SparkSession, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
 ) -> None:
     """The next batch is the one that was cut off; the turns end where they were to end, before it is repeated."""
-    root = tmp_path / "lake"
+    root = Path(shutil.copytree(before, tmp_path / "lake"))
     planned = in_the_third(0)
-    run(new_lake(spark, str(root)), spark, RECORDS, planned[:2])
     with pytest.raises(Crashed):
         run(CrashingLake(spark, str(root), writes), spark, RECORDS, planned[2:])
     write_checkpoint(root, planned, cut_off=True)

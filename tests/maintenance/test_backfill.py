@@ -1,5 +1,6 @@
 """Windows of an interval are made anew, and nothing else changes."""
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -22,7 +23,7 @@ from tests.frames import EPOCH
 from tests.oracle.makers import scan
 from tests.window_bug import WINDOW_TABLES, planted_bug
 
-PACK = pack_of(40)
+PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
 
 
@@ -47,10 +48,23 @@ def inside(rows: Rows, column: str, begin: datetime, end: datetime) -> tuple[Row
     )
 
 
-def test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes(spark: SparkSession, tmp_path: Path) -> None:
-    lake = new_lake(spark, str(tmp_path / "lake"))
+@pytest.fixture(scope="module")
+def wrong_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("wrong") / "lake"
     with planted_bug():
-        run(lake, spark, PACK.records, BATCHES)
+        run(new_lake(spark, str(root)), spark, PACK.records, BATCHES)
+    write_checkpoint(root, BATCHES)
+    return root
+
+
+@pytest.fixture
+def wrong(spark: SparkSession, wrong_once: Path, tmp_path: Path) -> Lake:
+    """A lake in whose windows every count is wrong."""
+    return Lake(spark, str(shutil.copytree(wrong_once, tmp_path / "lake")))
+
+
+def test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes(wrong: Lake) -> None:
+    lake = wrong
     before, right = tables(lake), expected_rows(PACK.records)
     begin, end = middle(right)
     found = backfilled(lake, begin, end)
@@ -110,7 +124,7 @@ def test_windows_that_were_let_go_stay_away(spark: SparkSession, tmp_path: Path)
 
 
 def test_command_compares_first_and_holds_the_lake_only_when_a_row_is_wrong(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, wrong: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     @contextmanager
     def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
@@ -126,10 +140,7 @@ def test_command_compares_first_and_holds_the_lake_only_when_a_row_is_wrong(
     monkeypatch.setattr(backfill, "spark_job", shared_session)
     monkeypatch.setattr(backfill, "borrowed", borrowed)
     settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    lake = new_lake(spark, settings.lake_root)
-    with planted_bug():
-        run(lake, spark, PACK.records, BATCHES)
-    write_checkpoint(tmp_path / "lake", BATCHES)
+    lake = wrong
     whole = Backfill(begin=datetime(2020, 1, 1, tzinfo=UTC), end=datetime(2030, 1, 1, tzinfo=UTC))
 
     before = tables(lake)

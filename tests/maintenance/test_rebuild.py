@@ -21,7 +21,7 @@ from tests.batches import batches, new_lake, run, tables
 from tests.cases import pack_of
 from tests.comparison import expected_rows
 
-PACK = pack_of(40)
+PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
 GOLD = frozenset({"gold.remaining_stops", "gold.stop_activity", "gold.busiest_stops", "gold.failed_delivery_alerts"})
 
