@@ -88,10 +88,12 @@ def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the
     assert {transaction.version for transaction in transactions} == {0, 1}
 
 
-def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(spark: SparkSession, lake: Lake) -> None:
-    """A crash is planted after each write in turn, the ledger's included; each repeat meets one more table written."""
+def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(
+    spark: SparkSession, lake: Lake, crash_every: int
+) -> None:
+    """A crash is planted after some writes in turn, the ledger's included; each repeat meets more tables written."""
     whole = batches(RECORDS)
-    for writes in range(1, len(FLOWS) + 2):
+    for writes in (*range(1, len(FLOWS) + 1, crash_every), len(FLOWS) + 1):
         with pytest.raises(Crashed):
             run(CrashingLake(spark, lake.root, writes), spark, RECORDS, whole)
     (row,), _ = run(lake, spark, RECORDS, whole)

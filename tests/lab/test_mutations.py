@@ -75,6 +75,7 @@ def test_old_text_that_is_not_there_once_is_refused(tmp_path: Path) -> None:
     assert replace(mutation, old="a = 1", new="a = 2").applied(tmp_path) == "a = 2\nb = 1\n"
 
 
+@pytest.mark.long
 def test_mutation_that_a_test_notices_is_killed_and_one_that_none_notices_survives(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

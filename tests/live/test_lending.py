@@ -1,5 +1,6 @@
 """The live job lends the lake between two batches, and goes on from what it finds."""
 
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -29,10 +30,32 @@ PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
 
 
-def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSession, tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
-    write_checkpoint(tmp_path / "lake", BATCHES)
+@pytest.fixture(scope="module")
+def followed_by_none(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A lake that has read all batches; what follows has not followed."""
+    root = tmp_path_factory.mktemp("behind") / "lake"
+    run(new_lake(spark, str(root)), spark, PACK.records, BATCHES, following=lambda _: None)
+    write_checkpoint(root, BATCHES)
+    return root
+
+
+@pytest.fixture(scope="module")
+def complete(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same, whose tables all stand at the last batch."""
+    root = tmp_path_factory.mktemp("complete") / "lake"
+    run(new_lake(spark, str(root)), spark, PACK.records, BATCHES)
+    write_checkpoint(root, BATCHES)
+    return root
+
+
+def copied(lake: Path, home: Path) -> Settings:
+    return Settings(home=home, lake=str(shutil.copytree(lake, home / "lake")))
+
+
+def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(
+    spark: SparkSession, followed_by_none: Path, tmp_path: Path
+) -> None:
+    settings = copied(followed_by_none, tmp_path)
     with live_lock(settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
 
         def ask() -> str | None:
@@ -56,12 +79,10 @@ def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(spark: SparkSessio
 
 
 def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, followed_by_none: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, PACK.records))
-    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES, following=lambda _: None)
-    write_checkpoint(tmp_path / "lake", BATCHES)
+    settings = copied(followed_by_none, tmp_path)
 
     class Lock:
         request = Request("1", "promote fix")
@@ -86,11 +107,9 @@ def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_
 
 
 def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_ledger(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, complete: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
-    write_checkpoint(tmp_path / "lake", BATCHES)
+    settings = copied(complete, tmp_path)
 
     class Lock:
         request = Request("1", "")
@@ -113,11 +132,9 @@ def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_le
 
 
 def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, complete: Path, tmp_path: Path
 ) -> None:
-    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
-    run(new_lake(spark, settings.lake_root), spark, PACK.records, BATCHES)
-    write_checkpoint(tmp_path / "lake", BATCHES)
+    settings = copied(complete, tmp_path)
 
     class Lock:
         request = Request("1", "")

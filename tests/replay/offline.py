@@ -47,7 +47,7 @@ class Offline:
         self.records = [record for part in parts for record in part]
         self.fed = 0
         self.settings = Settings(
-            home=folder, lake=str(folder / "lake"), replay=Replay(max_records_per_batch=101, wait_above_lag=0)
+            home=folder, lake=str(folder / "lake"), replay=Replay(max_records_per_batch=150, wait_above_lag=0)
         )
         self.begin: Offsets = {}
         self.sent: list[tuple[str, str | None]] = []

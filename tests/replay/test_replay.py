@@ -45,7 +45,7 @@ def test_replay_of_a_healthy_lake_is_identical_and_is_dropped(lake: Offline) -> 
     assert Replays(lake.settings.lake_root).all() == []
 
 
-@pytest.mark.parametrize("size", [41, 10_000])
+@pytest.mark.parametrize("size", [90, 10_000])
 def test_replay_in_batches_of_another_size_is_identical(lake: Offline, size: int) -> None:
     replay = lake.settings.replay.model_copy(update={"max_records_per_batch": size})
     assert verify.run(ReplayVerify(), lake.settings.model_copy(update={"replay": replay})).verdict == "identical"

@@ -29,6 +29,7 @@ from tests.frames import in_order, plain_rows
 from tests.oracle.records import Header, LogRecord
 
 MB = 1_000_000
+LONG = 250_000
 MOMENT_MS = 1_772_359_200_000
 KEY = b"42"
 
@@ -42,22 +43,23 @@ EVENT = {
 ROUTE = {"routeId": "7", "trackingNumber": "42", "endStopId": "12"}
 
 SHAPELESS = (
-    *(b"," * (10 * MB), b'"a",' * MB, b'"",' * MB + b'""', b'"' * MB, b'""' * MB, b"\xff" * MB, b"\0" * MB, b"\\" * MB),
-    *(b"\n" * MB, b"\r\n" * MB, b"1" * MB, b"[" * (10 * MB), b"[" * MB + b"]" * MB, b"{" * MB, b'{"a":' * MB),
-    *(b'{"a":' * 10_000 + b"1" + b"}" * 10_000, b'{"' + b"a" * MB + b'":1}', b'{"a":' + b"9" * MB + b"}"),
-    *(b"{" + b",".join(b'"%d":%d' % (n, n) for n in range(50_000)) + b"}", b'{"a":"' + b"\\u0000" * MB + b'"}'),
+    *(b"," * (10 * MB), b'"a",' * LONG, b'"",' * LONG + b'""', b'"' * LONG, b'""' * LONG, b"\xff" * LONG),
+    *(b"\0" * LONG, b"\\" * LONG, b"\n" * LONG, b"\r\n" * LONG, b"1" * LONG),
+    *(b"[" * (10 * MB), b"[" * LONG + b"]" * LONG, b"{" * LONG, b'{"a":' * LONG),
+    *(b'{"a":' * 10_000 + b"1" + b"}" * 10_000, b'{"' + b"a" * LONG + b'":1}', b'{"a":' + b"9" * LONG + b"}"),
+    *(b"{" + b",".join(b'"%d":%d' % (n, n) for n in range(50_000)) + b"}", b'{"a":"' + b"\\u0000" * LONG + b'"}'),
 )
 """Values that are malformed, or objects without a member that is known."""
 
 LONG_TEXTS: tuple[dict[str, str], ...] = (
-    {"statusDescription": "a" * (10 * MB), "city": "b" * MB},
+    {"statusDescription": "a" * (10 * MB), "city": "b" * LONG},
     {"statusDescription": 'a"b,\n' * 200_000},
-    {"statusDescription": "\0" * MB},
+    {"statusDescription": "\0" * LONG},
     {"statusDescription": "📦" * 250_000, "country": "\ufeff"},
-    {"eventCode": "\r" * MB},
-    {"statusCode": "c" * MB},
-    {"statusCode": "\x01" * MB},
-    {"occurredAt": "2026-03-01T10:00:00." + "0" * MB},
+    {"eventCode": "\r" * LONG},
+    {"statusCode": "c" * LONG},
+    {"statusCode": "\x01" * LONG},
+    {"occurredAt": "2026-03-01T10:00:00." + "0" * LONG},
 )
 """Members of events: all but the last are accepted, for a text may be anything and have any length."""
 
