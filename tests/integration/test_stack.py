@@ -156,3 +156,5 @@ def _set_config(servers: str, topic: str, name: str, value: str) -> None:
     client = AdminClient({"bootstrap.servers": servers})
     for altered in client.incremental_alter_configs([resource]).values():
         altered.result()
+    while admin.topic_states(servers, [topic])[topic].config[name] != value:  # the broker tells of it a little later
+        time.sleep(0.05)
