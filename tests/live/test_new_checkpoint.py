@@ -188,7 +188,7 @@ def test_new_checkpoint_begins_where_the_ledger_ends(fed: Fed, lose: Callable[[F
     assert tables(fed.lake) == AT_THE_LEDGER
 
 
-def test_job_goes_on_where_the_ledger_ends_in_whatever_batches(fed: Fed) -> None:
+def test_job_goes_on_where_the_ledger_ends(fed: Fed) -> None:
     missing(fed)
     fed.begin_anew()
     fed.insist_on_the_log(CUT_OTHERWISE)
