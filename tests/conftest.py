@@ -31,10 +31,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test is `integration` by its folder, `spark` by its fixture.
 
-    Those of the folder begin, and those of the fault campaign follow: `make test` gives whole files to its two workers
-    in this order, and what takes longest is not to be left for the end.
+    Those of the folder begin, and those of the fault campaign and of replays follow: `make test` gives whole files to
+    its two workers in this order, and what takes longest is not to be left for the end.
     """
-    items.sort(key=lambda item: (INTEGRATION not in Path(item.path).parts, "faults" not in Path(item.path).parts))
+    items.sort(key=lambda item: [folder not in Path(item.path).parts for folder in (INTEGRATION, "faults", "replay")])
     for item in items:
         if INTEGRATION in Path(item.path).parts:
             item.add_marker(pytest.mark.integration)
