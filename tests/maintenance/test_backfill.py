@@ -23,7 +23,7 @@ from tests.frames import EPOCH
 from tests.oracle.makers import scan
 from tests.window_bug import WINDOW_TABLES, planted_bug
 
-PACK = pack_of(20)
+PACK = pack_of(40)
 BATCHES = batches(*PACK.batches)
 
 
