@@ -6,13 +6,14 @@ DELTA_RS = "pipelines/io/delta/delta_rs.py"
 REPLAY = "pipelines/replay"
 BACKFILL = "pipelines/maintenance/backfill.py"
 TESTS = "tests/replay"
+PROMOTE = f"{TESTS}/test_promote.py"
 DIFFERENCE = (
     f"{TESTS}/test_difference.py::test_missing_extra_changed_and_doubled_rows_are_counted_also_under_keys_that_are_null"
 )
 DECLARED = f"{TESTS}/test_difference.py::test_what_is_declared_may_differ_and_nothing_else"
 PUBLISHED = f"{TESTS}/test_publication.py::test_changed_and_new_reports_are_sent_and_one_that_is_gone_is_a_tombstone"
-TOLD_AFTER = f"{TESTS}/test_replay.py::test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback"
-COMPARED = f"{TESTS}/test_replay.py::test_only_what_was_compared_and_passed_is_promoted"
+TOLD_AFTER = f"{PROMOTE}::test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback"
+COMPARED = f"{PROMOTE}::test_only_what_was_compared_and_passed_is_promoted"
 BACK = f"{TESTS}/test_redrive.py::test_redrive_is_rolled_back_like_any_promotion"
 ACCEPTED = (
     f"{TESTS}/test_redrive.py::test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason"
@@ -40,7 +41,7 @@ ONCE = "A re-driven record enters the tables once, and the lowest offset tells t
 UNDER_WAY = "A promotion that was cut off is known, and finished"
 APART = "Tables that follow change places where they stand, and nobody takes them for what stood there before"
 WHERE_THEY_STAND = (
-    f"{TESTS}/test_replay.py::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
+    f"{PROMOTE}::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
 )
 
 MUTATIONS = (
@@ -116,12 +117,12 @@ MUTATIONS = (
         APART, "a way back passes the promotion before",
         f"{REPLAY}/promote.py",
         "            job.catch_up()  # or the way back", "            pass  # or the way back",
-        f"{TESTS}/test_replay.py::test_way_back_leads_to_the_promotion_before_and_never_past_it",
+        f"{PROMOTE}::test_way_back_leads_to_the_promotion_before_and_never_past_it",
     ),
     Mutation(
         APART, "nobody has them come up when the command was killed",
         f"{REPLAY}/promote.py", "        if found and is_settled(settings.lake_root):", "        if found:",
-        f"{TESTS}/test_replay.py::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
+        f"{PROMOTE}::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",
