@@ -224,7 +224,7 @@ class Scene:
         moment = f"{self.chance.randint(1, moments)}+{delay_ms}"
         victim = self.chance.choice(list(VICTIMS))
         process, log = self.start(*self._by_spark("tests.saboteur"), f"{moment}{victim}", *arguments)
-        process.wait(timeout=300)
+        process.wait(timeout=900)
         if process.returncode == 0:
             return False
         assert process.returncode in VICTIMS[victim], log.read_text()[-3000:]

@@ -30,8 +30,7 @@ from tests.window_bug import WINDOW_TABLES
 
 pytestmark = pytest.mark.integration
 
-SHORT = ("kill-job:2882", "kill-broker:1", "partition-added:1", "retention:1", "disk-full:1")
-"""The first is a job that is killed after many batches, then its Java in one that Spark writes."""
+SHORT = ("kill-broker:1", "partition-added:1", "retention:1", "disk-full:1")
 
 
 @pytest.fixture(scope="module")
