@@ -77,9 +77,8 @@ def last_batch(root: str) -> int:
 def test_job_compaction_and_readers_do_not_hurt_each_other(
     new_log: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
-    settings = new_log
-    root, log = settings.lake_root, tmp_path / "job.log"
-    environment = settings_of(settings, "lake")
+    root, log = new_log.lake_root, tmp_path / "job.log"
+    environment = settings_of(new_log, "lake")
     stop, chance = threading.Event(), random.Random(1)
     joined = vacuumed = 0
     held: list[float] = []
@@ -121,5 +120,5 @@ def test_job_compaction_and_readers_do_not_hurt_each_other(
     drained = pts(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr[-3000:]
     assert "Traceback" not in log.read_text()
-    assert_lake_equals_log(root, read_log(settings.bootstrap_servers))
-    verify.run(commands.Verify(), settings)
+    assert_lake_equals_log(root, read_log(new_log.bootstrap_servers))
+    verify.run(commands.Verify(), new_log)

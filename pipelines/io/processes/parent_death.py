@@ -26,15 +26,8 @@ PR_SET_PDEATHSIG = 1
 def leashed(pid_file: Path, command: list[str]) -> list[str]:
     """The command line that runs `command` on this process' leash. To be started in a session of its own."""
     pid_file.parent.mkdir(parents=True, exist_ok=True)
-    return [
-        sys.executable,
-        "-P",
-        "-m",
-        "pipelines.io.processes.parent_death",
-        str(pid_file),
-        str(os.getpid()),
-        *command,
-    ]
+    module = "pipelines.io.processes.parent_death"
+    return [sys.executable, "-P", "-m", module, str(pid_file), str(os.getpid()), *command]
 
 
 def end_with_parent() -> None:
