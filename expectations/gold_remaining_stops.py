@@ -3,11 +3,12 @@
 from expectations.truth import Truth, made_anew
 from pipelines.tables import GOLD_REMAINING_STOPS
 
-ONE_PASS = """
+IN_ORDER = "occurred_at, current_stop_id, coalesce(status_code = 'DL', false), kafka_timestamp"
+ONE_PASS = f"""
     WITH package AS (
         SELECT tracking_number, max(scan) AS scan, max(route) AS route FROM (
             SELECT tracking_number, NULL AS route,
-                struct(occurred_at, kafka_timestamp, kafka_partition, kafka_offset, current_stop_id) AS scan
+                struct({IN_ORDER}, kafka_partition, kafka_offset) AS scan
             FROM silver.ship_events UNION ALL
             SELECT tracking_number, struct(kafka_timestamp, kafka_partition, kafka_offset, end_stop_id), NULL
             FROM silver.ship_routes
@@ -34,7 +35,7 @@ ONE_PASS = """
 """
 """What reports are compared for, at once: Spark runs the same subquery once, whichever of its numbers is asked for.
 
-`scan` and `route` are the greatest of each package, in the order of design 4.
+`scan` and `route` are the greatest of each package.
 """
 
 TRUTHS = (

@@ -1,4 +1,4 @@
-"""What all tests share: one Spark session, and marks that follow from what a test needs."""
+"""What all tests share: one Spark session, one broker, and marks that follow from what a test needs."""
 
 import gc
 import os
@@ -12,6 +12,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
+from pipelines.stack import stack
+from tests.brokers import embedded, empty_log
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
@@ -19,7 +21,10 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     vars(sys.modules["__main__"]).setdefault("__file__", __file__)
 
 INTEGRATION = "integration"
-"""The folder of the tests that start a broker."""
+"""The folder of most tests that need a broker."""
+
+BROKERS = {"broker", "new_log", "stack_settings"}
+"""Fixtures that start one."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -29,16 +34,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is `integration` by its folder, `spark` by its fixture.
+    """A test is `integration` by its folder or its fixtures, `spark` by its fixture.
 
     Those of the folder begin, and those of the fault campaign and of replays follow: `make test` gives whole files to
     its two workers in this order, and what takes longest is not to be left for the end.
     """
     items.sort(key=lambda item: [folder not in Path(item.path).parts for folder in (INTEGRATION, "faults", "replay")])
     for item in items:
-        if INTEGRATION in Path(item.path).parts:
+        fixtures = getattr(item, "fixturenames", ())
+        if INTEGRATION in Path(item.path).parts or BROKERS.intersection(fixtures):
             item.add_marker(pytest.mark.integration)
-        elif "spark" in getattr(item, "fixturenames", ()):
+        elif "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
 
 
@@ -54,6 +60,30 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = open_session(settings, "tests")
     yield session
     close_session(session)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Bootstrap servers of one broker for the whole session. Between two modules it has no topics."""
+    settings = embedded(tmp_path_factory.mktemp("broker"))
+    stack.start(["broker"], settings, lambda _: None)
+    yield settings.bootstrap_servers
+    stack.stop(settings, lambda _: None)
+
+
+@pytest.fixture
+def new_log(broker: str, tmp_path: Path) -> Iterator[Settings]:
+    """A log of the test's own."""
+    with empty_log(broker, tmp_path) as settings:
+        yield settings
+
+
+@pytest.fixture
+def stack_settings(tmp_path: Path) -> Iterator[Settings]:
+    """Settings of a stack that is stopped at the end of the test, whatever the test left."""
+    settings = embedded(tmp_path / "home")
+    yield settings
+    stack.stop(settings, lambda _: None)
 
 
 @pytest.fixture(scope="session")

@@ -21,7 +21,7 @@ from pipelines.errors import JavaEnded, PtsError
 from pipelines.live import topics
 from pipelines.stack import stack
 from pipelines.state.heartbeat import last_beat
-from tests.integration.conftest import embedded
+from tests.brokers import embedded
 from tests.integration.pts_process import settings_of, wait_until
 
 RATE = 100

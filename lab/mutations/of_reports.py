@@ -2,6 +2,7 @@
 
 from lab.mutations.mutation import Mutation
 
+RULES = "pipelines/contracts/rules.py"
 REMAINING = "pipelines/transforms/remaining_stops.py"
 VERSIONS = "pipelines/transforms/route_versions.py"
 MESSAGES = "pipelines/transforms/package_reports.py"
@@ -20,7 +21,7 @@ WHOLE_MESSAGE = f"{T_MESSAGES}::test_message_tells_the_report_and_the_coordinate
 ALL_MEMBERS = f"{T_MESSAGES}::test_message_has_every_member_also_where_there_is_nothing_to_say"
 SMALL_MESSAGE = f"{T_MESSAGES}::test_message_is_small_enough_for_any_producer_however_long_the_status_code_is"
 
-LATEST_SCAN = "Latest scan: greatest (occurred_at, kafka_timestamp, kafka_partition, kafka_offset)"
+LATEST_SCAN = "Latest scan: greatest (occurred_at, current_stop_id, delivered, then the log's order)"
 ROUTE_IN_FORCE = "Route in force: greatest (kafka_timestamp, kafka_partition, kafka_offset)"
 WITHDRAWAL = "A withdrawn route leaves none"
 REPORT = "number_of_remaining_stops = end_stop_id - current_stop_id; null until both are known"
@@ -29,26 +30,21 @@ ONCE = "The same rows, folded again, change nothing"
 PUBLISHED = "A message says what the report says, nulls included"
 SENDABLE = "A message is never too large for a producer"
 
-_SCAN_ORDER = 'SCAN_ORDER = ("occurred_at", *RECENCY)'
-_ROUTE_ORDER = "ROUTE_ORDER = RECENCY"
+_SCAN_ORDER = 'SCAN_ORDER = ("occurred_at", "current_stop_id", "is_delivered", *RECENCY)'
+_SCAN_PARTS = "occurred_at", "current_stop_id", "is_delivered", "kafka_timestamp", "kafka_partition", "kafka_offset"
+_ROUTE_ORDER = '"route", RECENCY, '
 _DIFFERENCE = 'F.col("route.end_stop_id") - F.col("scan.current_stop_id")'
 
 MUTATIONS = (
-    Mutation(
-        LATEST_SCAN, "the time of the scan does not matter",
-        REMAINING, _SCAN_ORDER, "SCAN_ORDER = RECENCY", LATE_SCAN,
-    ),
-    Mutation(
-        LATEST_SCAN, "the Kafka timestamp does not matter",
-        REMAINING, _SCAN_ORDER, 'SCAN_ORDER = ("occurred_at", "kafka_partition", "kafka_offset")', TIES,
-    ),
-    Mutation(
-        LATEST_SCAN, "the partition does not matter",
-        REMAINING, _SCAN_ORDER, 'SCAN_ORDER = ("occurred_at", "kafka_timestamp", "kafka_offset")', TIES,
-    ),
-    Mutation(
-        LATEST_SCAN, "the offset does not matter",
-        REMAINING, _SCAN_ORDER, 'SCAN_ORDER = ("occurred_at", "kafka_timestamp", "kafka_partition")', TIES,
+    *(
+        Mutation(
+            LATEST_SCAN, f"{what} does not matter",
+            RULES, _SCAN_ORDER, f"SCAN_ORDER = {tuple(part for part in _SCAN_PARTS if part != name)}", TIES,
+        )
+        for what, name in {
+            "the time of the scan": "occurred_at", "the stop": "current_stop_id", "the delivery": "is_delivered",
+            "the Kafka timestamp": "kafka_timestamp", "the partition": "kafka_partition", "the offset": "kafka_offset",
+        }.items()
     ),
     Mutation(LATEST_SCAN, "the least of a batch is taken", REMAINING, "F.max_by(name,", "F.min_by(name,", TIES),
     Mutation(
@@ -61,15 +57,15 @@ MUTATIONS = (
     ),
     Mutation(
         ROUTE_IN_FORCE, "the Kafka timestamp does not matter",
-        REMAINING, _ROUTE_ORDER, 'ROUTE_ORDER = ("kafka_partition", "kafka_offset")', OLDER_ROUTE,
+        REMAINING, _ROUTE_ORDER, '"route", ("kafka_partition", "kafka_offset"), ', OLDER_ROUTE,
     ),
     Mutation(
         ROUTE_IN_FORCE, "the partition does not matter",
-        REMAINING, _ROUTE_ORDER, 'ROUTE_ORDER = ("kafka_timestamp", "kafka_offset")', TIES,
+        REMAINING, _ROUTE_ORDER, '"route", ("kafka_timestamp", "kafka_offset"), ', TIES,
     ),
     Mutation(
         ROUTE_IN_FORCE, "the offset does not matter",
-        REMAINING, _ROUTE_ORDER, 'ROUTE_ORDER = ("kafka_timestamp", "kafka_partition")', TIES,
+        REMAINING, _ROUTE_ORDER, '"route", ("kafka_timestamp", "kafka_partition"), ', TIES,
     ),
     Mutation(
         WITHDRAWAL, "withdrawals are ignored",

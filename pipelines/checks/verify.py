@@ -15,16 +15,25 @@ from pipelines.tables import TABLES
 
 NEWEST_BATCH = "SELECT max(batch_id) AS batch_id FROM ledger"
 TOPICS = """
-    SELECT kafka_topic, sum(read_count)::BIGINT AS read_count, sum(accepted_count)::BIGINT AS accepted_count,
-        sum(duplicate_count)::BIGINT AS duplicate_count, sum(quarantined_count)::BIGINT AS quarantined_count,
-        count_if(read_count > 0)::BIGINT AS batch_count
-    FROM batch_count WHERE batch_id <= getvariable('batch_id') GROUP BY kafka_topic ORDER BY kafka_topic
+    WITH topic AS (
+        SELECT kafka_topic, sum(read_count)::BIGINT AS read_count, sum(accepted_count)::BIGINT AS accepted_count,
+            sum(duplicate_count)::BIGINT AS duplicate_count, sum(quarantined_count)::BIGINT AS quarantined_count,
+            count_if(read_count > 0)::BIGINT AS batch_count
+        FROM batch_count WHERE batch_id <= getvariable('batch_id') GROUP BY kafka_topic
+    ), passed AS (
+        SELECT kafka_topic, sum(end_offset - start_offset)::BIGINT AS offset_count
+        FROM offset_range WHERE batch_id <= getvariable('batch_id') GROUP BY kafka_topic
+    )
+    SELECT topic.*, offset_count - read_count AS gap_count FROM topic JOIN passed USING (kafka_topic)
+    ORDER BY kafka_topic
 """
 
 
 @dataclass(frozen=True)
 class TopicTotal:
-    """Records of a topic up to a batch; `batch_count` are the batches that read some of them."""
+    """Records of a topic up to a batch; `batch_count` are the batches that read some of them, `gap_count` the offsets
+    that were passed and hold no committed record: those of aborted transactions, and the markers that end one.
+    """
 
     kafka_topic: str
     read_count: int
@@ -32,6 +41,7 @@ class TopicTotal:
     duplicate_count: int
     quarantined_count: int
     batch_count: int
+    gap_count: int
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,7 @@ class Verified:
             f"{total.kafka_topic}: {total.read_count:,} read = {total.accepted_count:,} accepted + "
             f"{total.duplicate_count:,} duplicates + {total.quarantined_count:,} quarantined, in "
             f"{total.batch_count:,} {'batch' if total.batch_count == 1 else 'batches'} up to batch {self.batch_id}"
+            + (f"; offsets without a committed record: {total.gap_count:,}" if total.gap_count else "")
             for total in self.topics
         ]
         where = f"the tables at batch {self.batch_id}, the ledger up to batch {self.ledger_batch_id}"

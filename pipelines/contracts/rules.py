@@ -13,7 +13,11 @@ SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", 
 """Scans that agree in all of these (a null equals a null) are one scan; the one with the lowest offset is kept."""
 
 RECENCY = ("kafka_timestamp", "kafka_partition", "kafka_offset")
-"""Total order of records, greatest last: the route in force is the greatest; scans of one `occurred_at` are ordered."""
+"""Total order of records, greatest last: the route in force is the greatest."""
+
+SCAN_ORDER = ("occurred_at", "current_stop_id", "is_delivered", *RECENCY)
+"""Total order of a package's scans, greatest last; `is_delivered`: its status is DL. Carriers tell scans to the minute,
+newest first: of one moment the later stop counts, there the delivery, and then the log's order (ADR 17)."""
 
 STOP = ("country", "state", "city", "postal_code")
 """What tells one stop from another in the window tables; a null is a value like any other."""

@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
 from pyspark.sql import functions as F
 
 from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.parquet import parquet_rows
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.replay.compared import Sample, TableCompared
 from pipelines.session import planned_for
@@ -158,7 +159,7 @@ def _samples(path: str, table: Table) -> Iterator[Sample]:
     """The first rows of each kind, by key."""
     key = ", ".join(f"coalesce(live.{name}, shadow.{name})" for name in table.key)
     query = f"""
-        FROM read_parquet(?) QUALIFY row_number() OVER (PARTITION BY kind ORDER BY {key}) <= {SAMPLES}
+        FROM {parquet_rows("?")} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY {key}) <= {SAMPLES}
         ORDER BY kind, {key}
     """
     with duckdb.connect() as connection:

@@ -1,8 +1,8 @@
 """An Arrow table as people and programs read it: a drawn table, CSV, or a JSON array of objects.
 
-Timestamps are ISO 8601 in UTC with microseconds and a Z. A null is an empty field in CSV and `null` in JSON. Bytes are
-their UTF-8 text, with `\\xNN` where they are none (SQL's `hex()` gives them unambiguously). Lists and structs are JSON
-inside CSV and drawn tables.
+Timestamps are ISO 8601 with microseconds: in UTC with a Z, and without one where they have no time zone. A null is an
+empty field in CSV and `null` in JSON. Bytes are their UTF-8 text, with `\\xNN` where they are none (SQL's `hex()` gives
+them unambiguously). Lists and structs are JSON inside CSV and drawn tables.
 """
 
 import csv
@@ -47,7 +47,7 @@ def as_json(value: Any) -> Any:
     """A value as JSON can carry it. A number that JSON lacks (NaN, infinity) becomes its name."""
     match value:
         case datetime():
-            return iso_utc(value)
+            return iso_utc(value) if value.tzinfo else value.isoformat(timespec="microseconds")
         case date() | time():
             return value.isoformat()
         case timedelta():
@@ -67,9 +67,8 @@ def as_json(value: Any) -> Any:
 
 
 def iso_utc(moment: datetime) -> str:
-    """`2026-01-01T00:00:00.000000Z`; a time without a zone is UTC already."""
-    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return aware.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """`2026-01-01T00:00:00.000000Z`, of a moment with a time zone."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def cell_text(value: Any) -> str:

@@ -10,8 +10,8 @@ from itertools import count
 from pathlib import Path
 
 from lab.faults.gaps import TABLES, Gaps
+from tests.brokers import embedded
 from tests.golden.archive import LAKE, PARTITIONS, pack
-from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 
 FEED = ("simulate", "--packages", "40", "--rate", "0")

@@ -29,9 +29,9 @@ from pipelines.replay import build
 from pipelines.settings import Airflow, Settings, Spark
 from pipelines.stack import simulate, stack
 from pipelines.state.heartbeat import last_beat
+from tests.brokers import embedded
 from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in
-from tests.integration.conftest import embedded
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.io.processes.test_parent_death import becomes

@@ -16,8 +16,8 @@ from pipelines.io.processes import airflow
 from pipelines.settings import Airflow, Settings
 from pipelines.stack import airflow as job
 from pipelines.stack import stack
+from tests.brokers import embedded
 from tests.integration.airflow_api import Api, password_in
-from tests.integration.conftest import embedded
 from tests.ports import unused_ports
 
 pytestmark = pytest.mark.long

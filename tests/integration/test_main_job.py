@@ -19,8 +19,8 @@ from pipelines.live.live_job import LiveJob
 from pipelines.replay import build, compare, promote
 from pipelines.settings import Settings, Stream, WireFormat
 from pipelines.stack import simulate
+from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
-from tests.integration.conftest import empty_log
 from tests.integration.log_reader import INPUTS, read_log
 from tests.integration.topic_deletion import delete_topics
 from tests.oracle.records import LogRecord

@@ -24,8 +24,8 @@ from pipelines.io.kafka.admin import end_offsets
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.stack import simulate
+from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
-from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.ports import unused_ports

@@ -19,9 +19,9 @@ from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from pipelines.state.snapshots import Snapshot, snapshot
+from tests.brokers import empty_log
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
-from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.oracle.records import LogRecord

@@ -14,7 +14,7 @@ from pipelines.io.kafka.admin import end_offsets
 from pipelines.settings import Kafka, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
-from tests.integration.conftest import empty_log
+from tests.brokers import empty_log
 
 pytestmark = pytest.mark.integration
 

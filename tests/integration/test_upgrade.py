@@ -12,9 +12,9 @@ from pipelines.errors import LakeMismatch
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests import golden
+from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
 from tests.golden import archive
-from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import process, settings_of
 

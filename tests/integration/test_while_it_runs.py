@@ -18,9 +18,9 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings, Stream
 from pipelines.state.snapshots import Snapshot, snapshot
+from tests.brokers import empty_log
 from tests.cases import pack_of
 from tests.comparison import assert_lake_equals_log
-from tests.integration.conftest import empty_log
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
 

@@ -2,7 +2,7 @@
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from tests.oracle.judge import SECOND, Row
@@ -28,16 +28,24 @@ _KAFKA_COLUMNS = ("kafka_partition", "kafka_offset", "kafka_timestamp")
 
 def remaining_stops(scans: Iterable[Row], routes: Iterable[Row]) -> list[Row]:
     """One row per package: its latest scan beside its route in force; a side that is not there is all null."""
-    latest = _greatest_per_package(scans, ("occurred_at", "kafka_timestamp", "kafka_partition", "kafka_offset"))
-    in_force = _greatest_per_package(routes, ("kafka_timestamp", "kafka_partition", "kafka_offset"))
+    latest = _greatest_per_package(scans, _moment_of_scan)
+    in_force = _greatest_per_package(routes, _place_on_log)
     return [_report(package, latest.get(package, {}), in_force.get(package, {})) for package in latest | in_force]
 
 
-def _greatest_per_package(rows: Iterable[Row], order: tuple[str, ...]) -> dict[int, Row]:
+def _moment_of_scan(scan: Row) -> tuple[int, ...]:
+    """Of one moment the later stop counts, there the delivery, and then what the log says."""
+    return (scan["occurred_at"], scan["current_stop_id"], scan["status_code"] == "DL", *_place_on_log(scan))
+
+
+def _place_on_log(row: Row) -> tuple[int, ...]:
+    return row["kafka_timestamp"], row["kafka_partition"], row["kafka_offset"]
+
+
+def _greatest_per_package(rows: Iterable[Row], order: Callable[[Row], tuple[int, ...]]) -> dict[int, Row]:
     greatest: dict[int, tuple[tuple[int, ...], Row]] = {}
     for row in rows:
-        rank = tuple(row[column] for column in order)
-        package = row["tracking_number"]
+        rank, package = order(row), row["tracking_number"]
         if package not in greatest or greatest[package][0] < rank:
             greatest[package] = (rank, row)
     return {package: row for package, (_, row) in greatest.items()}

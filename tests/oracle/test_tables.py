@@ -130,11 +130,14 @@ def test_a_scan_logged_late_does_not_replace_a_later_one() -> None:
     assert report(scan(clock="11:00", stop=5, offset=0), scan(clock="10:00", stop=4, offset=1))["current_stop_id"] == 5
 
 
-def test_of_scans_at_the_same_time_the_one_logged_last_is_the_latest() -> None:
-    by_timestamp = [scan(stop=4, logged="10:02", offset=0), scan(stop=5, logged="10:01", offset=1)]
-    by_partition = [scan(stop=4, partition=1, offset=0), scan(stop=5, offset=1)]
-    by_offset = [scan(stop=5, offset=0), scan(stop=4, offset=1)]
-    assert [report(*records)["current_stop_id"] for records in (by_timestamp, by_partition, by_offset)] == [4, 4, 4]
+def test_of_scans_of_one_moment_the_later_stop_counts_then_the_delivery_then_the_log() -> None:
+    by_stop = scan(stop=5, code="NEW", offset=0), scan(stop=4, status="DL", logged="10:02", offset=1)
+    by_delivery = scan(status="DL", code="NEW", offset=0), scan(status="RT", logged="10:02", offset=1)
+    by_timestamp = scan(code="NEW", logged="10:02", offset=0), scan(status="", logged="10:01", offset=1)
+    by_partition = scan(code="NEW", partition=1, offset=0), scan(offset=1)
+    by_offset = scan(offset=0), scan(code="NEW", offset=1)
+    for records in (by_stop, by_delivery, by_timestamp, by_partition, by_offset):
+        assert report(*records)["event_code"] == "NEW", records
 
 
 def test_the_route_with_the_greatest_kafka_timestamp_is_in_force() -> None:

@@ -28,15 +28,28 @@ Batches = tuple[list[LogRecord], ...]
 HOURS_LATE = scan(2, stop=2, clock="10:00", logged="12:30", offset=1)
 TIES = {
     "occurred_at": (
-        scan(20, stop=1, clock="10:00", offset=9),
-        scan(20, stop=2, clock="10:00:00.000001", logged="10:00", offset=1),
+        scan(20, stop=9, status="DL", logged="10:01", offset=9),
+        scan(20, code="NEW", clock="10:00:00.000001", logged="10:00", offset=1),
     ),
-    "kafka_timestamp": (
-        scan(30, stop=1, clock="10:00", logged="10:00", offset=9),
-        scan(30, stop=2, clock="10:00", logged="10:01", offset=1),
+    "current_stop_id": (
+        scan(23, status="DL", logged="10:01", offset=9),
+        scan(23, code="NEW", stop=4, logged="10:00", offset=1),
     ),
-    "kafka_partition": (scan(40, stop=1, partition=0, offset=9), scan(40, stop=2, partition=1, offset=1)),
-    "kafka_offset": (scan(50, stop=1, offset=1), scan(50, stop=2, offset=9)),
+    "is_delivered": (
+        scan(26, status="RT", logged="10:01", offset=9),
+        scan(26, code="NEW", status="DL", logged="10:00", offset=1),
+    ),
+    "kafka_timestamp": (scan(30, logged="10:00", offset=9), scan(30, code="NEW", logged="10:01", offset=1)),
+    "kafka_timestamp of two deliveries": (
+        scan(33, status="DL", logged="10:00", offset=9),
+        scan(33, code="NEW", status="DL", logged="10:01", offset=1),
+    ),
+    "kafka_timestamp where the status is not told": (
+        scan(36, logged="10:00", offset=9),
+        scan(36, code="NEW", status="", logged="10:01", offset=1),
+    ),
+    "kafka_partition": (scan(40, partition=0, offset=9), scan(40, code="NEW", partition=1, offset=1)),
+    "kafka_offset": (scan(50, offset=1), scan(50, code="NEW", offset=9)),
     "kafka_timestamp of routes": (
         route(60, end=1, logged="10:00", offset=9),
         route(60, end=2, logged="10:01", offset=1),
@@ -44,18 +57,21 @@ TIES = {
     "kafka_partition of routes": (route(70, end=1, partition=0, offset=9), route(70, end=2, partition=1, offset=1)),
     "kafka_offset of routes": (route(80, end=1, offset=1), route(80, end=2, offset=9)),
 }
-"""Two records of a package, the lesser first: the greater is at stop 2, or ends there."""
+"""Two records of a package, the lesser first: the greater has the code NEW, or ends at stop 2."""
 
 
 def random_log(first_package: int) -> list[LogRecord]:
     dice = random.Random(7)
     records: list[LogRecord] = []
     for offset in range(300):
-        package, clock = first_package + dice.randrange(30), f"{dice.randrange(8, 12):02}:{dice.randrange(60):02}"
-        stop, end = dice.randrange(9), dice.randrange(9, 15)
+        package, clock = (
+            first_package + dice.randrange(30),
+            f"{dice.randrange(8, 12):02}:{dice.randrange(0, 60, 20):02}",
+        )
+        stop, end, status = dice.randrange(3), dice.randrange(9, 15), dice.choice(["", "OD", "DL"])
         records.append(
             dice.choice([
-                scan(package, clock, logged="12:00", stop=stop, offset=offset),
+                scan(package, clock, logged="12:00", stop=stop, status=status, offset=offset),
                 route(package, end, offset=offset, logged=clock),
                 withdrawal(package, offset=offset, logged=clock),
             ])
@@ -165,12 +181,10 @@ def test_ties_are_broken_by_each_part_of_the_order(spark: SparkSession, reports:
     of_ties = {lesser.key for lesser, _ in TIES.values()}
     tables = [reports.values(), *(plain_rows(folded(spark, cases)[1]) for cases in (TOGETHER, REVERSED))]
     for rows in tables:
-        stops = [
-            (row["current_stop_id"], row["end_stop_id"])
-            for row in rows
-            if str(row["tracking_number"]).encode() in of_ties
+        found = [
+            (row["event_code"], row["end_stop_id"]) for row in rows if str(row["tracking_number"]).encode() in of_ties
         ]
-        assert sorted(stops, key=repr) == [(2, None)] * 4 + [(None, 2)] * 3
+        assert sorted(found, key=repr) == [("NEW", None)] * 8 + [(None, 2)] * 3
 
 
 def test_any_cut_of_a_random_log_gives_the_oracles_table(reports: dict[int, dict[str, Any]]) -> None:

@@ -98,8 +98,8 @@ CHECKS = (
     ),
     Check(
         name="ledger_reads_within_its_ranges",
-        meaning="Per batch and topic, no more records are read than there are offsets. Fewer may be: the markers of a "
-        "transaction take offsets, too.",
+        meaning="Per batch and topic, no more records are read than there are offsets. Fewer may be: the aborted "
+        "records and the markers of transactions take offsets, too.",
         sql="""
             SELECT batch_id, kafka_topic, read_count AS found, coalesce(size, 0)::BIGINT AS expected
             FROM batch_count LEFT JOIN (

@@ -1,12 +1,10 @@
 """Is the report of every package that of its latest scan and its last route?"""
 
 from pipelines.checks.verify_checks.check import Check, Stage, coordinates, made_anew
-from pipelines.contracts.rules import RECENCY
+from pipelines.contracts.rules import RECENCY, SCAN_ORDER, Status
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
-from pipelines.tables import GOLD_REMAINING_STOPS
+from pipelines.tables import GOLD_REMAINING_STOPS, SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES, Table
 
-SCAN_ORDER, ROUTE_ORDER = ("occurred_at", *RECENCY), RECENCY
-REPORTED = "tracking_number, event_kafka_partition, event_kafka_offset, route_kafka_partition, route_kafka_offset"
 LATEST_SCAN = coordinates(f"'{SHIP_EVENTS.name}'", "scan.kafka_partition", "scan.kafka_offset")
 LAST_ROUTE = coordinates(f"'{SHIP_ROUTES.name}'", "route.kafka_partition", "route.kafka_offset")
 REPORTED_SCAN = coordinates(f"'{SHIP_EVENTS.name}'", "event_kafka_partition", "event_kafka_offset")
@@ -18,21 +16,32 @@ def _greatest(order: tuple[str, ...]) -> str:
     return f"max({{{', '.join(f'{name!r}: {name}' for name in order)}}})"
 
 
+def _said_differently(silver: Table, alias: str, prefix: str) -> str:
+    """SQL: whether a column of a report is not what its record in silver says; without one all of them are null."""
+    same = (set(GOLD_REMAINING_STOPS.column_names) & set(silver.column_names)) - set(GOLD_REMAINING_STOPS.key)
+    told = {f"{prefix}_kafka_timestamp": "kafka_timestamp", **{name: name for name in sorted(same)}}
+    return " OR ".join(f"report.{column} IS DISTINCT FROM {alias}.{name}" for column, name in told.items())
+
+
 PREPARE = (
+    f"""
+    CREATE TEMP VIEW scan AS
+    SELECT *, coalesce(status_code = '{Status.DELIVERED.value}', false) AS is_delivered FROM silver.ship_events
+    """,
     # Each package of silver: its latest scan and its last route record.
     f"""
     CREATE TEMP TABLE package AS
     SELECT tracking_number, scan, route
-    FROM (SELECT tracking_number, {_greatest(SCAN_ORDER)} AS scan FROM silver.ship_events GROUP BY tracking_number)
+    FROM (SELECT tracking_number, {_greatest(SCAN_ORDER)} AS scan FROM scan GROUP BY tracking_number)
     FULL JOIN (
-        SELECT tracking_number, {_greatest(ROUTE_ORDER)} AS route FROM silver.ship_routes GROUP BY tracking_number
+        SELECT tracking_number, {_greatest(RECENCY)} AS route FROM silver.ship_routes GROUP BY tracking_number
     ) USING (tracking_number)
     """,
     # The report of each package: what was let go counts until the package comes back.
-    f"""
-    CREATE TEMP TABLE report AS
-    SELECT 'gold.remaining_stops' AS table_name, {REPORTED} FROM gold.remaining_stops UNION ALL
-    SELECT 'ops.expired_reports' AS table_name, {REPORTED} FROM ops.expired_reports
+    """
+    CREATE TEMP VIEW report AS
+    SELECT 'gold.remaining_stops' AS table_name, * FROM gold.remaining_stops UNION ALL BY NAME
+    SELECT 'ops.expired_reports' AS table_name, * FROM ops.expired_reports
     ANTI JOIN gold.remaining_stops USING (tracking_number)
     """,
 )
@@ -72,7 +81,7 @@ CHECKS = (
     ),
     Check(
         name="reports_show_the_last_route",
-        meaning=f"Each report comes from the package's greatest route record by ({', '.join(ROUTE_ORDER)}).",
+        meaning=f"Each report comes from the package's greatest route record by ({', '.join(RECENCY)}).",
         sql=f"""
             SELECT table_name, tracking_number, {LAST_ROUTE} AS expected, {REPORTED_ROUTE} AS found
             FROM report JOIN package USING (tracking_number)
@@ -81,6 +90,26 @@ CHECKS = (
             ORDER BY tracking_number
         """,
         violation="the last route record of package {tracking_number} is {expected}, but {table_name} reports {found}",
+        remedy=made_anew(GOLD_REMAINING_STOPS),
+    ),
+    Check(
+        name="reports_say_what_their_records_say",
+        meaning="Each column of a report is that of the scan, or of the route record, that it comes from; the stops "
+        "that remain are the difference of the two.",
+        sql=f"""
+            SELECT table_name, report.tracking_number, {REPORTED_SCAN} AS found, {REPORTED_ROUTE} AS route
+            FROM report
+            LEFT JOIN silver.ship_events AS scan ON report.tracking_number = scan.tracking_number
+                AND event_kafka_partition = scan.kafka_partition AND event_kafka_offset = scan.kafka_offset
+            LEFT JOIN silver.ship_routes AS route ON report.tracking_number = route.tracking_number
+                AND route_kafka_partition = route.kafka_partition AND route_kafka_offset = route.kafka_offset
+            WHERE {_said_differently(SILVER_SHIP_EVENTS, "scan", "event")}
+                OR {_said_differently(SILVER_SHIP_ROUTES, "route", "route")}
+                OR number_of_remaining_stops IS DISTINCT FROM route.end_stop_id - scan.current_stop_id
+            ORDER BY report.tracking_number
+        """,
+        violation="the report of package {tracking_number} in {table_name} says something else than scan {found} and "
+        "route record {route}, from which it comes",
         remedy=made_anew(GOLD_REMAINING_STOPS),
     ),
 )

@@ -27,6 +27,7 @@ from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.parquet import parquet_rows
 from pipelines.io.delta.table_log import Transaction
 from pipelines.tables import Table
 
@@ -79,7 +80,7 @@ def matching(there: list[str], keys: pa.Table) -> pa.Table:
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("keys", keys)
-        query = f"SELECT there.* FROM read_parquet($there) AS there SEMI JOIN keys ON {same}"
+        query = f"SELECT there.* FROM {parquet_rows('$there')} AS there SEMI JOIN keys ON {same}"
         return connection.sql(query, params={"there": there}).to_arrow_table()
 
 

@@ -21,6 +21,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
+from pipelines.io.delta.parquet import parquet_rows
 from pipelines.io.delta.storage import MISREAD_PATH
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES
@@ -220,14 +221,14 @@ def _parquet_query(connection: duckdb.DuckDBPyConnection, table: DeltaTable) -> 
     """The rows of the table's active files, with exactly the columns and types of its schema.
 
     A column added later is missing from older files, and a table may have no file at all: the first, empty half of the
-    union supplies the columns. Other engines' folders like `env=prod` in the lake's path must not become columns.
+    union supplies the columns.
     """
     empty = connection.from_arrow(pa.schema(table.schema().to_arrow()).empty_table())
     columns = (f"NULL::{type_} AS {_identifier(name)}" for name, type_ in zip(empty.columns, empty.types, strict=True))
     query = f"SELECT {', '.join(columns)} WHERE false"
     if uris := table.file_uris():
         files = ", ".join(_literal(unquote(uri)) for uri in uris)
-        query += f" UNION ALL BY NAME FROM read_parquet([{files}], union_by_name = true, hive_partitioning = false)"
+        query += f" UNION ALL BY NAME FROM {parquet_rows(f'[{files}]', union_by_name=True)}"
     return query
 
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._config import ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
@@ -90,7 +90,10 @@ def begin_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, di
 
 
 def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-    """topic -> partition -> offset of the next record to come. Raises `TopicMismatch` for a missing topic."""
+    """topic -> partition -> the offset before which all transactions have ended: what is read of the log ends there.
+
+    Raises `TopicMismatch` for a missing topic.
+    """
     return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
@@ -115,7 +118,10 @@ def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dic
         while True:
             try:
                 offsets: dict[str, dict[int, int]] = {name: {} for name in topics}
-                for part, future in client.list_offsets(wanted, request_timeout=TIMEOUT_SECONDS).items():
+                asked = client.list_offsets(
+                    wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
+                )
+                for part, future in asked.items():
                     offsets[part.topic][part.partition] = future.result().offset
             except KafkaException as error:
                 if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:

@@ -47,8 +47,7 @@ def messages(bootstrap_servers: str, topic: str) -> Iterator[Message]:
 def first_messages(bootstrap_servers: str, starts: Offsets) -> dict[tuple[str, int], Message]:
     """By topic and partition: the first message at an offset that the log holds, or after it; nothing where none is.
 
-    Raises `BrokerUnavailable` as `messages`. Spark reads what was sent in a transaction before its end is known, and
-    what was sent in one that was given up; so this does.
+    Raises `BrokerUnavailable` as `messages`. Records of aborted transactions count: an old lake has some.
     """
     left = {(topic, partition) for topic, partitions in starts.items() for partition in partitions}
     found: dict[tuple[str, int], Message] = {}

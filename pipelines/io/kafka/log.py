@@ -14,6 +14,10 @@ from pipelines.io.kafka.producer import LogProducer
 Offsets = dict[str, dict[int, int]]
 """topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
 
+COMMITTED = {"kafka.isolation.level": "read_committed"}
+"""What a producer took back in an aborted transaction is no record, and what may still be taken back is none yet: a log
+ends before the first transaction that is open. The offsets of both, and of a transaction's markers, are gaps."""
+
 CONSUMER = {
     # Fewer and larger polls than by default (500): Spark asks for the ends of the log after each.
     "kafka.max.poll.records": "5000",
@@ -40,7 +44,7 @@ class OffsetRange:
 
     @property
     def size(self) -> int:
-        """Offsets in the range: at least the number of its records (a transaction's markers take offsets too)."""
+        """Offsets in the range: at least the number of its records (aborted ones and markers take offsets, too)."""
         return self.end - self.start
 
 
@@ -101,7 +105,7 @@ class KafkaLog:
         frame = (
             self._spark.read.format("kafka")
             .options(**self._options, includeHeaders="true", failOnDataLoss="true")
-            .options(**CONSUMER)
+            .options(**COMMITTED, **CONSUMER)
             .option("assign", _json({topic: [part.partition for part in wanted]}))
             .option("startingOffsets", _json({topic: {str(part.partition): part.start for part in wanted}}))
             .option("endingOffsets", _json({topic: {str(part.partition): part.end for part in wanted}}))
@@ -121,7 +125,7 @@ class KafkaLog:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
         return (
             self._spark.readStream.format("kafka")
-            .options(**self._options, failOnDataLoss="true", maxOffsetsPerTrigger=str(max_records))
+            .options(**self._options, **COMMITTED, failOnDataLoss="true", maxOffsetsPerTrigger=str(max_records))
             .option("subscribe", ",".join(topics))
             .option("startingOffsets", offsets_json(start))
             .load()

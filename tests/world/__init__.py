@@ -1,0 +1,1 @@
+"""What real producers, brokers and machines do: each case by its right outcome."""
