@@ -19,7 +19,7 @@ from pyspark import SparkContext
 from pipelines import commands
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
-from pipelines.session import AOT_CACHE, JAVA_OPTIONS, open_session
+from pipelines.session import AOT_CACHE, JAVA_OPTIONS, RUNTIME, open_session, quoted
 from pipelines.settings import Broker, Settings, Spark, Stream
 from pipelines.stack import simulate, stack
 
@@ -30,12 +30,14 @@ def main() -> None:
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
     AOT_CACHE.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=RUNTIME) as folder:
         port, controller_port = unused_ports()
         settings = Settings(
             home=Path(folder),
             broker=Broker(port=port, controller_port=controller_port),
-            spark=Spark(conf={"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} -XX:AOTCacheOutput={AOT_CACHE}"}),
+            spark=Spark(
+                conf={"spark.driver.extraJavaOptions": f"{JAVA_OPTIONS} {quoted(f'-XX:AOTCacheOutput={AOT_CACHE}')}"}
+            ),
             stream=Stream(max_records_per_batch=RECORDS_PER_BATCH),
         )
         with stack.running(["broker"], settings, print):

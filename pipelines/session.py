@@ -2,17 +2,19 @@
 
 import logging
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
-from pyspark import SparkContext
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
-from pipelines.errors import JavaEnded, SetupIncomplete
+from pipelines import java_process
+from pipelines.errors import LakeUnavailable, SetupIncomplete
+from pipelines.host_environment import leave_aside, name_user, scratch_below, user_has_a_name
+from pipelines.java_process import LAST_WORDS_SECONDS
 from pipelines.settings import Settings
 
 RUNTIME = Path(sys.prefix) / "runtime"
@@ -21,8 +23,9 @@ LOG_CONFIGURATION = Path(__file__).resolve().parent.parent / "infra" / "spark" /
 AOT_CACHE = RUNTIME / "spark.aot"
 """What Java recorded of a run of the job (`infra/aot_cache.py`), to start and warm up faster."""
 
-LAST_WORDS_SECONDS = 5.0
-"""A connection may be gone for so long before the process that had it."""
+NAMELESS_LOGIN = RUNTIME / "jars" / "nameless-login.jar"
+"""In place of Java's own way to tell the user's name, which fails where the system knows none
+(`infra/java/UnixLoginModule.scala`)."""
 
 JAVA_OPTIONS = (
     f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
@@ -31,6 +34,8 @@ JAVA_OPTIONS = (
     "-XX:+UseParallelGC -XX:+UseCompactObjectHeaders "
     # Spark survives the loss of a helper thread, and then waits for its work for ever.
     "-XX:+ExitOnOutOfMemoryError "
+    # Its counters would be a file in /tmp, whatever the folder for temporary files is.
+    "-XX:+PerfDisableSharedMem "
     # What of the cache it could not use, it would tell on standard output.
     "-Xlog:aot*=error"
 )
@@ -39,6 +44,8 @@ JAVA_OPTIONS = (
 # fixes it.
 PROPERTIES = {
     "spark.sql.session.timeZone": "UTC",
+    # A path is one of this machine, whatever HADOOP_CONF_DIR calls the default.
+    "spark.hadoop.fs.defaultFS": "file:///",
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
     # Micros, not the INT96 of old: file statistics and every other reader understand them.
@@ -84,6 +91,9 @@ PROPERTIES = {
 }
 
 
+LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+"""Nothing that runs in this process listens beyond the loopback interface."""
+
 UNFUSED_ROWS = 10_000
 """Up to here, compiling a plan's stages as wholes costs more than it saves."""
 
@@ -110,43 +120,68 @@ def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
 def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
 
-    Raises `SetupIncomplete` when the runtime is missing, `JavaEnded` when Java ends before the session is there.
+    Raises `SetupIncomplete` when the runtime is missing, `LakeUnavailable` when $PTS_HOME cannot be written,
+    `JavaEnded` when Java ends before the session is there.
     """
     jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
     if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
         raise SetupIncomplete(f"There is no Java runtime with Spark's jars under {RUNTIME}. Run `make setup`.")
+    if ignored := leave_aside(os.environ):
+        sys.stderr.write(
+            f"pts: {', '.join(ignored)} of the environment is left aside: Spark is that of `make setup`.\n"
+        )
+    name_user(os.environ)
     os.environ["JAVA_HOME"] = str(RUNTIME / "java")
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    java_options = f"{JAVA_OPTIONS} -XX:AOTCache={AOT_CACHE}" if AOT_CACHE.exists() else JAVA_OPTIONS
-    builder = (
-        SparkSession.builder.appName(name)
-        .master(settings.spark.master)
-        .config("spark.jars", ",".join(map(str, jars)))
-        .config("spark.driver.memory", f"{settings.spark.driver_memory_mb}m")
-        .config("spark.driver.extraJavaOptions", java_options)
-        .config("spark.executor.extraJavaOptions", "-Duser.timezone=UTC")
-        .config("spark.sql.shuffle.partitions", settings.spark.shuffle_partitions)
-        .config("spark.sql.warehouse.dir", str((settings.home / "spark-warehouse").resolve()))
-    )
+    scratch = scratch_of(settings.home)
+    java_options = f"{JAVA_OPTIONS} {quoted(f'-Djava.io.tmpdir={scratch}')}"
+    if not user_has_a_name():
+        java_options += f" {quoted(f'--patch-module=jdk.security.auth={NAMELESS_LOGIN}')}"
+    elif AOT_CACHE.exists():
+        java_options += f" {quoted(f'-XX:AOTCache={AOT_CACHE}')}"
+    properties = {
+        "spark.jars": ",".join(jar.as_uri() for jar in jars),
+        "spark.driver.memory": f"{settings.spark.driver_memory_mb}m",
+        "spark.driver.extraJavaOptions": java_options,
+        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.jars.ivy": str(scratch / "ivy"),  # nothing is fetched, but the folder has to be somewhere
+        "spark.sql.shuffle.partitions": str(settings.spark.shuffle_partitions),
+        "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
+        **(LOCAL if settings.spark.master.startswith("local") else {}),
+        **PROPERTIES,
+        **settings.spark.conf,
+    }
+    conf = SparkConf().setAppName(name).setMaster(settings.spark.master).setAll(list(properties.items()))
     if settings.spark.master.startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
-        builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.driver.bindAddress", "127.0.0.1")
-    for key, value in (PROPERTIES | settings.spark.conf).items():
-        builder = builder.config(key, value)
     logging.getLogger().addFilter(_is_not_of_the_gateway)
     logging.getLogger("py4j").propagate = False
     try:
-        session = builder.getOrCreate()
+        java_process.start(conf)
+        session = SparkSession.builder.config(conf=conf).getOrCreate()
     except Exception as error:
-        if not _is_of_the_first_connection(error) and java_exit_code(LAST_WORDS_SECONDS) is None:
+        if not _is_of_the_first_connection(error) and java_process.exit_code(LAST_WORDS_SECONDS) is None:
             raise
-        raise JavaEnded(
-            "Spark's Java ended while it started. Unless somebody killed it, it says above why: often the machine "
-            f"cannot give it PTS_SPARK__DRIVER_MEMORY_MB ({settings.spark.driver_memory_mb})."
-        ) from error
+        raise java_process.ended("while it started") from error
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def scratch_of(home: Path) -> Path:
+    """The folder for all that is temporary, below $PTS_HOME: /tmp may be full, read-only, or allow no code."""
+    try:
+        return scratch_below(home)
+    except OSError as error:
+        raise LakeUnavailable(
+            f"PTS_HOME {home.resolve()} cannot be written: {error.strerror}. Set PTS_HOME to another folder."
+        ) from error
+
+
+def quoted(java_option: str) -> str:
+    """The option as one word among those of a Spark property, whatever is in a path."""
+    escaped = java_option.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'
 
 
 def _is_of_the_first_connection(error: Exception) -> bool:
@@ -168,17 +203,8 @@ def close_session(spark: SparkSession) -> None:
     loss DuckDB's binding would lament on standard error when the process ends.
     """
     gateway = spark.sparkContext._gateway
-    if java_exit_code() is None:
+    if java_process.exit_code() is None:
         spark.stop()
     if gateway:
         gateway.shutdown()
     SparkContext._gateway = SparkContext._jvm = None  # a session opened later starts a Java of its own
-
-
-def java_exit_code(patience_seconds: float = 0.0) -> int | None:
-    """With which code Spark's Java has ended, as the operating system tells it; None while it runs."""
-    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
-    if process:  # none under spark-submit, whose Java outlives this process
-        with suppress(subprocess.TimeoutExpired):
-            return process.wait(patience_seconds)
-    return None

@@ -4,15 +4,20 @@ What changes the meaning of rows is code (`contracts/rules.py`), never a setting
 where it came from.
 """
 
+import re
 from pathlib import Path
 from typing import Literal
+from urllib.parse import unquote
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from pipelines.errors import InvalidInput
 
 WireFormat = Literal["csv", "json"]
+
+FILE_URI = re.compile(r"file:(?://(?:localhost)?)?(/.*)", re.IGNORECASE)
+"""A folder of this machine, as a URI."""
 
 
 class Kafka(BaseModel, frozen=True, extra="forbid"):
@@ -26,8 +31,8 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
     partitions: int = Field(
         default=4,
         ge=1,
-        description="Partitions of each topic, applied once at its creation. Bounds the read parallelism; it can "
-        "never be changed afterwards, because all records of a package must stay in one partition.",
+        description="Partitions of each topic that is created; one that exists keeps its own. Bounds the read "
+        "parallelism; it can never be changed afterwards, because all records of a package must stay in one partition.",
     )
     replication_factor: int = Field(
         default=1,
@@ -137,6 +142,12 @@ class Health(BaseModel, frozen=True, extra="forbid"):
         gt=0,
         description="How long a batch may be in the ledger before every table has it. Windows follow "
         "every PTS_STREAM__FOLLOW_SECONDS; below twice that, an ordinary turn alarms.",
+    )
+    airflow_task_seconds: float = Field(
+        default=900.0,
+        gt=0,
+        description="Longest time in which the embedded Airflow starts no task. Two of its DAGs start one every 2 and "
+        "every 5 minutes; below some 600, a long task of each alarms.",
     )
     file_count: int = Field(
         default=2_000,
@@ -259,6 +270,15 @@ class Settings(BaseSettings):
     quality: Quality = Quality()
     airflow: Airflow = Airflow()
 
+    @field_validator("home")
+    @classmethod
+    def _of_the_user(cls, home: Path) -> Path:
+        """`~` is the user's folder, as the shell would have it."""
+        try:
+            return home.expanduser()
+        except RuntimeError as error:  # a user whom the system does not know
+            raise ValueError(str(error)) from error
+
     @property
     def bootstrap_servers(self) -> str:
         """Where the brokers are: the external ones when set, else the embedded one."""
@@ -275,9 +295,11 @@ class Settings(BaseSettings):
 
     @property
     def lake_root(self) -> str:
-        """Absolute root of the lake, without a trailing slash."""
+        """Absolute root of the lake, without a trailing slash; a folder's path also where it is given as `file:`."""
         root = self.lake or str(self.home / "lake")
-        return root.rstrip("/") if "://" in root else str(Path(root).resolve())
+        if folder := FILE_URI.fullmatch(root):
+            root = unquote(folder[1])
+        return root.rstrip("/") if "://" in root else str(Path(root).expanduser().resolve())
 
 
 def load_settings() -> Settings:

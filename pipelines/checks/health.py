@@ -10,6 +10,8 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import end_offsets, records_between
+from pipelines.io.processes import airflow
+from pipelines.io.processes.supervisor import Supervisor
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat
 from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, TABLES
@@ -107,6 +109,11 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     names = [table.name for table in (*TABLES, *(each for each in NOT_IN_THE_LEDGER if each.name in there))]
     files = {name: len(reader.open(name).file_uris()) for name in names}
     largest = max(files, key=lambda name: files[name])
+    if Supervisor(settings).services()["airflow-scheduler"].is_alive:
+        yield Reading(
+            "airflow_task_seconds", airflow.seconds_without_a_task(settings, now) or 0.0, limits.airflow_task_seconds,
+            f"Airflow starts none: {airflow.LOOK.format(airflow.home(settings))}",
+        )  # fmt: skip
     yield Reading("file_count", files[largest], limits.file_count, "`pts compact` makes few of many", largest)
 
 

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from typing import Annotated, Any, TypeVar
 
 import typer
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from pipelines.commands import Command
 from pipelines.errors import InvalidInput
+from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
@@ -23,7 +25,11 @@ def current_settings() -> Settings:
     for variable, meant in misspelt(os.environ).items():
         hint = f"; {meant} is" if meant else ""
         sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
-    return load_settings()
+    current = load_settings()
+    if current.home.is_dir():
+        with suppress(OSError):  # a command that only reads can do without
+            scratch_below(current.home)
+    return current
 
 
 def checked(kind: type[C], **parameters: Any) -> C:

@@ -1,12 +1,13 @@
 """The command `pts`. Each command imports its job when it runs, so that `--help` and `status` answer at once."""
 
+import io
 import json
 import os
 import re
 import sys
 from contextlib import suppress
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 from rich.table import Table
@@ -184,6 +185,8 @@ DUCKDB_INTERRUPTED = "Query interrupted"
 
 def main() -> None:
     """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet."""
+    for stream in (sys.stdout, sys.stderr):
+        _write_what_can_be_written(stream)
     try:
         try:
             app(prog_name="pts")
@@ -203,6 +206,15 @@ def main() -> None:
         # Or the interpreter flushes again when it ends, and complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _write_what_can_be_written(stream: TextIO) -> None:
+    """A terminal that is not UTF-8 shows a replacement for what it lacks. Files and pipes get UTF-8, unless the user
+    says otherwise: there nothing may be lost.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        as_told = stream.isatty() or "PYTHONIOENCODING" in os.environ
+        stream.reconfigure(errors="replace", encoding=None if as_told else "utf-8")
 
 
 def _seconds(duration: str) -> float:

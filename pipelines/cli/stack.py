@@ -49,7 +49,7 @@ def status(as_json: AsJson = False) -> None:
     from pipelines.stack import stack
 
     current = current_settings()
-    found = stack.services(current).values()
+    found = stack.services(current)
     places = {
         "bootstrap_servers": current.bootstrap_servers,
         "home": str(current.home.resolve()),
@@ -64,16 +64,19 @@ def status(as_json: AsJson = False) -> None:
                 "exit_code": service.exit_code,
                 "log": str(service.log),
             }
-            for service in found
+            for service in found.values()
         }
-        return typer.echo(json.dumps(places | {"services": states}, indent=2))
+        typer.echo(json.dumps(places | {"services": states}, indent=2))
+        return
     for name, place in places.items():
         typer.echo(f"{name}: {place}")
     drawn = Table("service", "state", "process", "log")
-    for service in found:
+    for service in found.values():
         code = f" ({service.exit_code})" if service.exit_code else ""
         drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
-    return console().print(drawn, markup=False)
+    console().print(drawn, markup=False)
+    if found["airflow-scheduler"].is_alive and (remark := airflow_io.idle(current)):
+        typer.echo(remark)
 
 
 def broker() -> None:

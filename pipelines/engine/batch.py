@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from pipelines.graph import TURNS
 from pipelines.io.delta.table_log import Transaction
-from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between
+from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
 from pipelines.state.ledger import Ledger, LedgerRow, TableState
 
 
@@ -119,4 +119,5 @@ class Standing:
         if batch.following:
             offsets[batch.following.up_to.batch_id] = batch.following.up_to.offsets
         moved = {name: offsets[state.position] for name, state in row.tables.items() if state.position in offsets}
-        return Standing(row.tables, {**self.reached, **moved})
+        before = self.reached if self.tables else dict.fromkeys(row.tables, starts(batch.ranges))
+        return Standing(row.tables, {**before, **moved})

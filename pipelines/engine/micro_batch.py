@@ -37,7 +37,7 @@ from pipelines.graph import (
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
-from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, within
+from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, starts, within
 from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
@@ -250,7 +250,8 @@ class MicroBatch:
     def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """What of a topic the flow's table does not hold yet."""
         is_rebuilt = flow.into.name in self._batch.rebuilds
-        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, {})
+        begin = {} if is_rebuilt or self._standing.tables else starts(self._batch.ranges)  # of a lake's first batch
+        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, begin)
         return _of(topic, ranges_between(reached, self._reach(flow).offsets))
 
     def _new(self, flow: Flow, read: New) -> DataFrame:

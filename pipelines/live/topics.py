@@ -15,57 +15,41 @@ NAMES = tuple(topic.name for topic in TOPICS)
 def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     """Creates the missing topics and returns their names. Idempotent, and safe beside another run.
 
-    Raises `TopicMismatch` when an existing topic differs from the contract or from PTS_KAFKA__PARTITIONS; then nothing
-    is created.
+    A topic that exists has as many partitions as it has: with what count a lake began, its ledger knows.
+
+    Raises `TopicMismatch` when an existing topic differs from the contract; then nothing is created.
     """
-    partitions = settings.kafka.partitions
     states = topic_states(settings.bootstrap_servers, NAMES)
-    _insist(states, partitions)
+    _insist(states)
     missing = [topic for topic in TOPICS if topic.name not in states]
-    create_topics(settings.bootstrap_servers, missing, partitions, settings.kafka.replication_factor)
+    kafka = settings.kafka
+    create_topics(settings.bootstrap_servers, missing, kafka.partitions, kafka.replication_factor)
     if missing:
-        _insist(_visible(settings.bootstrap_servers), partitions)
+        _insist(_visible(settings.bootstrap_servers))
     return tuple(topic.name for topic in missing)
 
 
 def check_topics(settings: Settings) -> None:
-    """Raises `TopicMismatch` when a topic that the job reads or writes is missing or has lost its settings.
-
-    The partition count is not compared: what counts there is the count with which the lake began, which the ledger
-    knows.
-    """
+    """Raises `TopicMismatch` when a topic that the job reads or writes is missing or has lost its settings."""
     states = topic_states(settings.bootstrap_servers, NAMES)
     if missing := [name for name in NAMES if name not in states]:
         raise TopicMismatch(
             f"There is no topic {', '.join(missing)} at {settings.bootstrap_servers}. `pts topics` creates it."
         )
-    _insist(states, partitions=None)
+    _insist(states)
 
 
-def differences(topic: Topic, state: TopicState, partitions: int | None) -> list[str]:
-    """How a topic differs from its contract, one sentence each, with what to do. `partitions` None: any count."""
-    found = []
-    if partitions is not None and state.partitions != partitions:
-        found.append(
-            f"Topic {topic.name} has {state.partitions} partitions, PTS_KAFKA__PARTITIONS says {partitions}: "
-            "a change would spread packages over two partitions and cannot be undone. "
-            f"Set PTS_KAFKA__PARTITIONS={state.partitions}, or copy the records to a new topic and replay from there."
-        )
-    found += [
+def differences(topic: Topic, state: TopicState) -> list[str]:
+    """How a topic differs from its contract, one sentence each, with what to do."""
+    return [
         f"Topic {topic.name} has {name}={state.config.get(name)} where the contract says {wanted}: set {name}={wanted}."
         for name, wanted in topic.broker_config.items()
         if state.config.get(name) != wanted
     ]
-    return found
 
 
-def _insist(states: dict[str, TopicState], partitions: int | None) -> None:
-    found = [
-        fault
-        for topic in TOPICS
-        if topic.name in states
-        for fault in differences(topic, states[topic.name], partitions)
-    ]
+def _insist(states: dict[str, TopicState]) -> None:
+    found = [fault for topic in TOPICS if topic.name in states for fault in differences(topic, states[topic.name])]
     if found:
         raise TopicMismatch(" ".join([*found, "Nothing was changed."]))
 

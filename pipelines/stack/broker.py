@@ -14,6 +14,7 @@ from typing import NoReturn
 import pipelines
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
+from pipelines.host_environment import leave_aside, scratch_below
 from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
 
@@ -28,9 +29,11 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
     SIGTERM is a clean shutdown. Raises what `check` raises.
     """
     check(settings)
+    leave_aside(os.environ)
     folder = settings.home.resolve() / "kafka"
     properties, data = folder / "server.properties", folder / "data"
     try:
+        scratch = scratch_below(settings.home)
         data.mkdir(parents=True, exist_ok=True)
         template = Template((CONFIGURATION / "server.properties").read_text())
         ports = {"port": settings.broker.port, "controller_port": settings.broker.controller_port}
@@ -41,7 +44,9 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
         ) from error
     if not (data / "meta.properties").exists():
         _format(properties, settings.broker.heap_mb)
-    command = _java(settings.broker.heap_mb, "kafka.Kafka", str(properties))
+    # What its codecs unpack there, is code: /tmp may allow none.
+    options = [f"-Djava.io.tmpdir={scratch}"]
+    command = _java(settings.broker.heap_mb, "kafka.Kafka", str(properties), options=options)
     os.execv(command[0], command)
 
 
@@ -99,6 +104,7 @@ def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ())
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
         "-XX:+ExitOnOutOfMemoryError",
+        "-XX:+PerfDisableSharedMem",
         "--sun-misc-unsafe-memory-access=allow",  # as Kafka's index files and codecs need; Java 25 warns without
         "--enable-native-access=ALL-UNNAMED",
         "-Djava.awt.headless=true",

@@ -9,7 +9,7 @@ from rich.console import Console
 from pipelines.io.processes import airflow
 from pipelines.settings import Settings
 from pipelines.stack import stack
-from pipelines.stack.watch import AirflowReady, LogLine, StateChange
+from pipelines.stack.watch import AirflowIdle, AirflowReady, LogLine, StateChange
 from pipelines.terminal.progress import show_line
 
 
@@ -33,6 +33,8 @@ def run(services: Sequence[str], settings: Settings, *, detach: bool, console: C
             match event:
                 case LogLine(text):
                     show_line(text, console)
+                case AirflowIdle(remark):
+                    say(remark)
                 case AirflowReady():
                     say(f"Airflow is ready at {airflow.url(settings)}.")
                 case StateChange(service, remark):

@@ -13,6 +13,9 @@ from pipelines.settings import Settings
 POLL_SECONDS = 0.25
 AIRFLOW_READY_SECONDS = 180.0
 """Some 30 s by itself; more on two cores on which Spark starts, too."""
+AIRFLOW_TASKS_SECONDS = 120.0
+"""How often it is asked whether its tasks start."""
+
 KILLED = -1
 """The exit code that supervisord gives a process which a signal ended."""
 
@@ -37,7 +40,14 @@ class AirflowReady:
     """Airflow can be used: its API answers, and its parts are well. Told once."""
 
 
-Event = StateChange | LogLine | AirflowReady
+@dataclass(frozen=True)
+class AirflowIdle:
+    """Airflow is well and starts no task: what is to be done."""
+
+    remark: str
+
+
+Event = StateChange | LogLine | AirflowReady | AirflowIdle
 
 
 class Watch:
@@ -72,8 +82,8 @@ class Watch:
         if "stream" in self._watched:
             yield from (LogLine(line) for line in self._tails["stream"].lines())
 
-    def _airflow(self) -> Iterator[list[AirflowReady]]:
-        """For each round what there is to tell of Airflow, until it is ready."""
+    def _airflow(self) -> Iterator[list[Event]]:
+        """For each round what there is to tell of Airflow."""
         if "airflow-api-server" not in self._watched:
             return
         deadline = time.monotonic() + AIRFLOW_READY_SECONDS
@@ -83,6 +93,12 @@ class Watch:
                 raise StackError(f"Airflow is not well after {AIRFLOW_READY_SECONDS:.0f} s. Its logs are {logs}.")
             yield []
         yield [AirflowReady()]
+        while True:
+            asked_at = time.monotonic()
+            remark = airflow.idle(self._settings)
+            yield [AirflowIdle(remark)] if remark else []
+            while time.monotonic() < asked_at + AIRFLOW_TASKS_SECONDS:
+                yield []
 
     def _state_changes(self, found: Sequence[Service]) -> Iterator[StateChange]:
         for service in found:

@@ -13,7 +13,7 @@ from pipelines.errors import LakeMismatch
 from pipelines.io.delta.delta_rs import Spans
 from pipelines.io.delta.lake import MANY, Lake, way_out
 from pipelines.io.delta.table_log import Transaction
-from pipelines.io.kafka.log import OffsetRange, Offsets, ends
+from pipelines.io.kafka.log import OffsetRange, Offsets, ends, starts
 from pipelines.tables import OPS_BATCHES
 
 NOTHING_YET = -1
@@ -84,10 +84,13 @@ class Ledger:
         return next(iter(self._rows([(batch_id, batch_id + 1)])), None)
 
     def reached(self, row: LedgerRow) -> dict[str, Offsets]:
-        """Where on the log each table stood after a batch: by table name, the offsets at the end of its position."""
-        positions = {state.position for state in row.tables.values()}
-        found = self._rows((position, position + 1) for position in positions)
-        offsets = {each.batch_id: each.end_offsets for each in found}
+        """Where on the log each table stood after a batch: by table name, the offsets at the end of its position; where
+        the lake's first batch begins for one that holds nothing yet."""
+        positions = {max(state.position, 0) for state in row.tables.values()}
+        found = {each.batch_id: each for each in self._rows((position, position + 1) for position in positions)}
+        offsets = {batch_id: each.end_offsets for batch_id, each in found.items()}
+        if 0 in found:
+            offsets[NOTHING_YET] = starts(found[0].ranges)
         return {name: offsets.get(state.position, {}) for name, state in row.tables.items()}
 
     def _rows(self, spans: Spans) -> list[LedgerRow]:

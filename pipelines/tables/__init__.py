@@ -38,6 +38,9 @@ EXPECTED = tuple(table for table in TABLES if not table.name.startswith("bronze.
 NOT_IN_THE_LEDGER = (OPS_QUALITY,)
 """Tables that no batch writes: the ledger does not know them, and the job neither creates nor checks them."""
 
+SCHEMAS = tuple(sorted({table.name.partition(".")[0] for table in TABLES}))
+"""Folders of the lake's root in which tables lie."""
+
 __all__ = [
     "BRONZE_SHIP_EVENTS",
     "BRONZE_SHIP_ROUTES",
@@ -52,6 +55,7 @@ __all__ = [
     "OPS_EXPIRED_REPORTS",
     "OPS_QUALITY",
     "OPS_REDRIVEN_RECORDS",
+    "SCHEMAS",
     "SILVER_QUARANTINE",
     "SILVER_SHIP_EVENTS",
     "SILVER_SHIP_ROUTES",

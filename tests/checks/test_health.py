@@ -88,10 +88,11 @@ def test_lag_counts_no_partition_that_is_ahead_and_the_job_may_go_on_meanwhile(
     assert asked == ["ledger", "log"]
 
 
-def test_lake_at_a_uri_is_healthy_without_a_heartbeat(settings: Settings) -> None:
-    remote = settings.model_copy(update={"lake": Path(settings.lake_root).as_uri()})
+def test_lake_at_a_uri_is_healthy_without_a_heartbeat(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     (Path(settings.lake_root) / "_live.heartbeat").unlink()
-    readings = health.run(Health(), remote, NOW)
+    uri = Path(settings.lake_root).as_uri()
+    monkeypatch.setattr(Settings, "lake_root", property(lambda _: uri))
+    readings = health.run(Health(), settings, NOW)
     health.insist(readings)
     assert "lag_records" in {each.name for each in readings}
     assert not {each.name for each in readings} & {"heartbeat_seconds", "lag_seconds"}

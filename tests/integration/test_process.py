@@ -194,13 +194,14 @@ def test_java_that_ends_within_a_batch_is_one_sentence(base: Settings, tmp_path:
 
 ASK_FOR_TOO_MUCH = """
 import threading
-from pipelines.session import java_exit_code, open_session
+from pipelines.java_process import exit_code
+from pipelines.session import open_session
 from pipelines.settings import Settings
 
 spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
 gateway = spark.sparkContext._gateway
 threading.Thread(target=gateway.new_array, args=(gateway.jvm.long, 2**28)).start()
-print("ended with", java_exit_code(patience_seconds=60))
+print("ended with", exit_code(patience_seconds=60))
 """
 
 

@@ -8,7 +8,7 @@ from pipelines.errors import StackError
 from pipelines.io.processes import airflow
 from pipelines.settings import Settings
 from pipelines.stack import watch
-from pipelines.stack.watch import AirflowReady, Watch
+from pipelines.stack.watch import AirflowIdle, AirflowReady, Watch
 
 PARTS = ("airflow-api-server", "airflow-scheduler")
 
@@ -30,3 +30,13 @@ def test_airflow_that_does_not_get_well_is_an_error_that_names_its_logs(
 def test_stack_without_airflow_does_not_wait_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(airflow, "is_healthy", None)
     assert AirflowReady() not in [event for events in Watch(Settings(home=tmp_path), ("broker",)) for event in events]
+
+
+def test_airflow_that_starts_no_task_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(airflow, "is_healthy", lambda _settings: True)
+    monkeypatch.setattr(airflow, "idle", lambda _settings: "look there")
+    of_airflow = Watch(Settings(home=tmp_path), PARTS)._airflow()
+
+    assert next(of_airflow) == [AirflowReady()]
+    assert next(of_airflow) == [AirflowIdle("look there")]
+    assert next(of_airflow) == [], "once in a while"

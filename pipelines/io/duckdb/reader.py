@@ -24,7 +24,7 @@ from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFou
 from pipelines.io.delta.parquet import parquet_rows
 from pipelines.io.delta.storage import MISREAD_PATH
 from pipelines.io.duckdb.read_only import check_is_query
-from pipelines.tables import OPS_BATCHES
+from pipelines.tables import OPS_BATCHES, SCHEMAS
 
 if TYPE_CHECKING:
     from pyarrow.fs import PyFileSystem
@@ -59,7 +59,8 @@ class LakeReader:
             )
 
     def table_names(self) -> list[str]:
-        """Every `schema.table`: the folders with a Delta log. Folders whose name begins with `_` are not schemas.
+        """Every `schema.table`: the folders with a Delta log below those of the schemas. What else lies in the root, as
+        `lost+found`, is not looked into.
 
         Raises `NotFound` when there is none, `LakeUnavailable` when the lake cannot be listed.
         """
@@ -67,7 +68,7 @@ class LakeReader:
 
         try:
             storage = self._storage()
-            paths = [path for schema in _folders(storage, "") for path in _folders(storage, schema)]
+            paths = [path for schema in SCHEMAS for path in _folders(storage, schema)]
             logs = storage.get_file_info([f"{path}/_delta_log" for path in paths])
         except TableNotFoundError:
             paths, logs = [], []
@@ -200,8 +201,8 @@ class LakeReader:
 def _folders(storage: "PyFileSystem", path: str) -> list[str]:
     from pyarrow.fs import FileSelector, FileType
 
-    infos = storage.get_file_info(FileSelector(path, recursive=False))
-    return [info.path for info in infos if info.type == FileType.Directory and not info.base_name.startswith("_")]
+    infos = storage.get_file_info(FileSelector(path, allow_not_found=True))
+    return [info.path for info in infos if info.type == FileType.Directory]
 
 
 def _refuse_unreadable(name: str, table: DeltaTable) -> None:

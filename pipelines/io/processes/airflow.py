@@ -10,9 +10,11 @@ import os
 import secrets
 import sys
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pipelines
+from pipelines.host_environment import spare_loopback
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 
@@ -38,6 +40,15 @@ ORPHANS_EVERY_SECONDS = 60
 
 SQLITE_PATIENCE_SECONDS = 60
 """How long a writer waits for another: after the default, 5 s, it gives up, which a busy machine makes it do."""
+
+LAST_STARTS = """
+    SELECT max(start_date) AS started_at FROM task_instance WHERE EXISTS (SELECT 1 FROM dag WHERE {is_frequent})
+    UNION ALL
+    SELECT max(start_date) FROM job WHERE job_type = 'SchedulerJob' AND EXISTS (SELECT 1 FROM dag WHERE {is_frequent})
+""".format(is_frequent="NOT is_paused AND dag_id IN ('replay_requests', 'watch_stream')")
+"""Of tasks and of schedulers, unless no DAG is on that starts a task every few minutes."""
+
+LOOK = "look at its tasks' logs in {}/logs, and at that of its scheduler"
 
 PARTS_WITH_HEALTH = ("metadatabase", "scheduler", "dag_processor")
 
@@ -81,8 +92,10 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "WORKERS__EXECUTION_API_TIMEOUT": API_PATIENCE_SECONDS,
     } | _secrets(folder / "secrets.json")
     fixed = {f"AIRFLOW__{name}": str(value) for name, value in configuration.items()}
-    path = os.pathsep.join(filter(None, [str(LOCAL_SETTINGS), inherited.get("PYTHONPATH")]))
-    return {**inherited, **as_variables(settings), **fixed, "AIRFLOW_HOME": str(folder), "PYTHONPATH": path}
+    own = {"AIRFLOW_HOME": str(folder), "PYTHONPATH": str(LOCAL_SETTINGS)}
+    made = {**inherited, **as_variables(settings), **fixed, **own}
+    spare_loopback(made)  # tasks ask the API server for all they need
+    return made
 
 
 def is_healthy(settings: Settings) -> bool:
@@ -96,6 +109,35 @@ def is_healthy(settings: Settings) -> bool:
     finally:
         connection.close()
     return all(told.get(part, {}).get("status") == "healthy" for part in PARTS_WITH_HEALTH)
+
+
+def seconds_without_a_task(settings: Settings, now: datetime) -> float | None:
+    """How long ago its last task started, or its scheduler, whatever was later.
+
+    None where there is no database, or where all DAGs are paused that start a task every few minutes. All that Airflow
+    says of itself may be well while none of its tasks reaches the API server.
+    """
+    from sqlalchemy import DateTime, create_engine, text
+    from sqlalchemy.exc import SQLAlchemyError
+
+    query = text(LAST_STARTS).columns(started_at=DateTime(timezone=True))
+    try:
+        with create_engine(database(settings)).connect() as connection:
+            found = connection.execute(query).scalars().all()
+    except SQLAlchemyError:
+        return None
+    moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in found if moment]
+    return (now - max(moments)).total_seconds() if moments else None
+
+
+def idle(settings: Settings) -> str | None:
+    """What is to be done about an Airflow that starts no task, for longer than PTS_HEALTH__AIRFLOW_TASK_SECONDS; None
+    while it does.
+    """
+    seconds = seconds_without_a_task(settings, datetime.now(UTC))
+    if seconds is None or seconds <= settings.health.airflow_task_seconds:
+        return None
+    return f"Airflow has started no task for {seconds:.0f} s, and should: {LOOK.format(home(settings))}."
 
 
 def _secrets(path: Path) -> dict[str, str]:

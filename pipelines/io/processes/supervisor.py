@@ -3,12 +3,14 @@
 What runs is known from pid locks (`pid_lock.py`), so a supervisor that was killed leaves nothing that cannot be found.
 """
 
+import errno
 import os
 import subprocess
 import sys
 import tempfile
 import time
 import xmlrpc.client
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import join
@@ -19,6 +21,7 @@ from supervisor.xmlrpc import SupervisorTransport
 import pipelines
 from pipelines import commands
 from pipelines.errors import StackError
+from pipelines.host_environment import scratch_below
 from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.parent_death import end_remains
 from pipelines.io.processes.pid_lock import guarded, holder
@@ -42,6 +45,8 @@ GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow
 
 LONGEST_SOCKET_PATH = 90
 """The kernel takes 107 bytes (103 on macOS), and supervisord first binds a name that is a pid longer."""
+
+SHORT_PLACES = ("/tmp", "/var/tmp", "/dev/shm")
 
 START_SECONDS = 20.0
 
@@ -114,6 +119,7 @@ class Supervisor:
         """
         output = self.log("supervisord")
         try:
+            scratch_below(self._home)
             for folder in (self._run, output.parent):
                 folder.mkdir(parents=True, exist_ok=True)
             tail = LogTail(output)
@@ -197,6 +203,14 @@ class Supervisor:
         """Path for the socket, kept in `run/socket`: in the home, or where that is too long, in a private folder."""
         socket = self._run / "supervisor.sock"
         if len(os.fsencode(socket)) > LONGEST_SOCKET_PATH:
-            socket = Path(tempfile.mkdtemp(prefix="pts-")) / "supervisor.sock"
+            socket = _short_folder() / "supervisor.sock"
         (self._run / "socket").write_text(str(socket))
         return str(socket)
+
+
+def _short_folder() -> Path:
+    """A new folder of this user alone, with a short path."""
+    for place in filter(None, (os.environ.get("XDG_RUNTIME_DIR"), *SHORT_PLACES)):
+        with suppress(OSError):
+            return Path(tempfile.mkdtemp(prefix="pts-", dir=place))
+    raise OSError(errno.EACCES, f"none of {', '.join(SHORT_PLACES)} can be written")

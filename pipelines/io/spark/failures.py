@@ -14,6 +14,7 @@ from pipelines.errors import (
     LakeUnavailable,
     LogTruncated,
     PtsError,
+    without_colours,
 )
 
 
@@ -69,7 +70,7 @@ CAUSES = (
 
 def known_failure(error: BaseException) -> PtsError | None:
     """The error to show for an engine failure; None when its cause is not known, so that its traceback is kept."""
-    text = str(error)
+    text = without_colours(str(error))
     for pattern, kind, message in CAUSES:
         if found := re.search(pattern, text):
             start = text.rfind("\n", 0, found.start()) + 1

@@ -5,9 +5,11 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-from pipelines.errors import JavaEnded, PtsError
+from pipelines import java_process
+from pipelines.errors import PtsError
 from pipelines.io.spark.failures import explained
-from pipelines.session import LAST_WORDS_SECONDS, close_session, java_exit_code, open_session
+from pipelines.java_process import LAST_WORDS_SECONDS
+from pipelines.session import close_session, open_session
 from pipelines.settings import Settings
 
 
@@ -21,13 +23,8 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
     except PtsError:
         raise
     except Exception as error:
-        code = java_exit_code(LAST_WORDS_SECONDS)
-        if code is None:
+        if java_process.exit_code(LAST_WORDS_SECONDS) is None:
             raise
-        raise JavaEnded(
-            f"Spark's Java ended by itself, with code {code}. Nothing is lost. Unless somebody killed it, it had too "
-            f"little memory for a batch: raise PTS_SPARK__DRIVER_MEMORY_MB ({settings.spark.driver_memory_mb}) and "
-            "start again, then lower PTS_STREAM__MAX_RECORDS_PER_BATCH, so that later batches are smaller."
-        ) from error
+        raise java_process.ended(f"during {name}") from error
     finally:
         close_session(spark)

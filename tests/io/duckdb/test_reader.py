@@ -372,3 +372,11 @@ def test_a_table_whose_creation_is_under_way_is_not_there_yet(tmp_path: Path) ->
     (log / ".00000000000000000000.json.0a1b.tmp").write_text("")
     with pytest.raises(NotFound, match="has no version yet"):
         LakeReader(str(tmp_path)).query("SELECT * FROM gold.remaining_stops")
+
+
+def test_what_else_lies_in_the_root_is_not_looked_into(lake: str, tmp_path: Path) -> None:
+    write(tmp_path, 42)
+    write(tmp_path, 42, table="lost+found/silver")
+    write(tmp_path, 42, table="backup/ship_events")
+    assert LakeReader(lake).table_names() == ["silver.ship_events"]
+    assert LakeReader(lake).query("SELECT count(*) AS n FROM silver.ship_events")["n"].to_pylist() == [1]

@@ -1,9 +1,11 @@
 """The environment of the embedded Airflow."""
 
+import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 from pipelines.io.processes import airflow
-from pipelines.settings import Airflow, Settings
+from pipelines.settings import Airflow, Health, Settings
 from tests.ports import unused_ports
 
 
@@ -50,3 +52,36 @@ def test_it_listens_on_the_loopback_interface_alone_and_has_no_examples(tmp_path
 
 def test_airflow_that_nobody_started_is_not_well() -> None:
     assert not airflow.is_healthy(Settings(airflow=Airflow(port=unused_ports()[0])))
+
+
+def test_loopback_is_reached_without_a_proxy_and_only_own_modules_are_found(tmp_path: Path) -> None:
+    found = airflow.environment(Settings(home=tmp_path), {"http_proxy": "http://proxy:1", "PYTHONPATH": "/theirs"})
+
+    assert {"127.0.0.1", "localhost"} <= set(found["no_proxy"].split(","))
+    assert found["PYTHONPATH"] == str(airflow.LOCAL_SETTINGS)
+
+
+def test_airflow_that_starts_no_task_is_told_of(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, health=Health(airflow_task_seconds=60))
+    now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    assert airflow.seconds_without_a_task(settings, now) is None, "there is no database yet"
+
+    airflow.environment(settings, {})
+    with sqlite3.connect(airflow.home(settings) / "airflow.db") as database:
+        database.executescript(
+            """
+            CREATE TABLE dag (dag_id, is_paused);
+            CREATE TABLE job (job_type, start_date);
+            CREATE TABLE task_instance (start_date);
+            INSERT INTO job VALUES ('SchedulerJob', '2026-03-01 11:50:00.000000');
+            INSERT INTO dag VALUES ('compact', 0), ('watch_stream', 1);
+            """
+        )
+    assert airflow.seconds_without_a_task(settings, now) is None, "no DAG is on that would start one by itself"
+    with sqlite3.connect(airflow.home(settings) / "airflow.db") as database:
+        database.execute("UPDATE dag SET is_paused = 0")
+    assert airflow.seconds_without_a_task(settings, now) == 600.0
+    assert "has started no task for" in (airflow.idle(settings) or "")
+    with sqlite3.connect(airflow.home(settings) / "airflow.db") as database:
+        database.execute("INSERT INTO task_instance VALUES ('2026-03-01 11:59:30.000000'), (NULL)")
+    assert airflow.seconds_without_a_task(settings, now) == 30.0

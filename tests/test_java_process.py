@@ -1,0 +1,52 @@
+"""What is told of a Java that ended."""
+
+import signal
+
+import pytest
+
+from pipelines import java_process
+from pipelines.java_process import MEMORY_CURE
+
+LOGIN = """Exception in thread "main" org.apache.hadoop.security.KerberosAuthException: failure to login
+\tat org.apache.hadoop.security.UserGroupInformation.doSubjectLogin(UserGroupInformation.java:2075)
+Caused by: \x1b[31mjavax.security.auth.login.LoginException: invalid null input: name\x1b[0m
+\t... 23 more
+"""
+HEAP = "Terminating due to java.lang.OutOfMemoryError: Java heap space\n"
+NATIVE = """OpenJDK 64-Bit Server VM warning: INFO: os::commit_memory(0x1, 2, 0) failed; error='Not enough space'
+# There is insufficient memory for the Java Runtime Environment to continue.
+"""
+
+
+WITH_CODE = "ended by itself, with code {}, during x"
+OUT = "Terminating due to java.lang.OutOfMemoryError: Java heap space"
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "told"),
+    [
+        (
+            1,
+            LOGIN,
+            f"{WITH_CODE.format(1)}: javax.security.auth.login.LoginException: invalid null input: name. Nothing is",
+        ),
+        (3, HEAP, f"{WITH_CODE.format(3)}: {OUT}. Nothing is lost. {MEMORY_CURE}"),
+        (1, NATIVE, MEMORY_CURE),
+        (-signal.SIGKILL, "", "was killed during x. Nothing is lost. By somebody, or by the system"),
+        (-signal.SIGTERM, "2026-01-01 WARN all is well\n", f"{WITH_CODE.format(-15)}. Nothing is lost."),
+        (None, "", "ended by itself during x. Nothing is lost."),
+    ],
+)
+def test_it_is_told_what_java_said_and_memory_only_where_memory_it_was(
+    code: int | None, said: str, told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(java_process, "exit_code", lambda: code)
+    monkeypatch.setattr(java_process, "_listener", None)
+    monkeypatch.setattr(java_process, "_said", [java_process.without_colours(line) for line in said.splitlines()])
+
+    sentence = str(java_process.ended("during x"))
+
+    assert sentence.startswith("Spark's Java ")
+    assert told in sentence
+    assert (MEMORY_CURE in sentence) == (MEMORY_CURE in told)
+    assert "\x1b" not in sentence

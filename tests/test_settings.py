@@ -1,0 +1,30 @@
+"""Where settings say that things are."""
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.settings import Settings, load_settings
+
+
+@pytest.mark.parametrize(
+    ("lake", "root"),
+    [
+        ("/data/lake/", "/data/lake"),
+        ("file:/data/my%20lake", "/data/my lake"),
+        ("file:///data/lake#1/", "/data/lake#1"),
+        ("FILE://localhost/data/lake", "/data/lake"),
+        ("~/lake", "/home/ada/lake"),
+        ("s3a://bucket/lake/", "s3a://bucket/lake"),
+    ],
+)
+def test_lake_is_a_folder_however_it_is_written(lake: str, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    assert Settings(lake=lake).lake_root == root
+
+
+def test_home_may_be_told_as_a_shell_would_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/ada")
+    monkeypatch.setenv("PTS_HOME", "~/pts")
+    settings = load_settings()
+    assert (settings.home, settings.lake_root) == (Path("/home/ada/pts"), "/home/ada/pts/lake")

@@ -1,0 +1,94 @@
+"""Machines as they are: another Spark's environment, a /tmp that takes nothing, a user without a name, any folder."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pipelines import commands
+from pipelines.io.processes.airflow import PROJECT
+from pipelines.settings import Settings
+from pipelines.settings_variables import as_variables
+from pipelines.stack import simulate
+from tests.comparison import assert_lake_equals_log
+from tests.integration.log_reader import read_log
+
+pytestmark = pytest.mark.long
+
+SECONDS = 300
+MOUNT = "mount -t tmpfs -o ro,noexec none /tmp" if Path("/tmp") not in PROJECT.parents else "true"
+IN_A_NAMELESS_USERS_MACHINE = (
+    *("unshare", "--mount", "--", "sh", "-c", f'{MOUNT} && exec "$@"', "sh"),
+    *("unshare", "--user", "--map-user=54321", "--map-group=54321", "--"),
+)
+"""A mount and a user namespace: /tmp is read-only and allows no code, unless this project is there, and the user has no
+line in /etc/passwd."""
+
+FOREIGN = {
+    "HADOOP_CONF_DIR": "hadoop",
+    "JAVA_TOOL_OPTIONS": "-Xmx8m",
+    "PYTHONPATH": "python",
+    "SPARK_CONF_DIR": "spark",
+    "SPARK_HOME": "spark",
+    "_JAVA_OPTIONS": "-Dline.separator=x",
+    "http_proxy": "http://127.0.0.1:9",
+}
+"""Of an edge node; what is a folder is made, and what is in it would end the program."""
+
+
+@pytest.fixture
+def foreign(tmp_path: Path) -> dict[str, str]:
+    for package in ("pyspark", "pydantic", "typer"):
+        module = tmp_path / "python" / package / "__init__.py"
+        module.parent.mkdir(parents=True)
+        module.write_text("raise SystemExit('another installation')")
+    hadoop = tmp_path / "hadoop" / "core-site.xml"
+    hadoop.parent.mkdir()
+    hadoop.write_text(
+        "<configuration><property><name>fs.defaultFS</name><value>hdfs://nowhere:8020</value></property></configuration>"
+    )
+    (tmp_path / "spark").mkdir()
+    folders = {"hadoop", "python", "spark"}
+    return {name: str(tmp_path / value) if value in folders else value for name, value in FOREIGN.items()}
+
+
+def pts(
+    settings: Settings, more: Mapping[str, str], *arguments: str, within: tuple[str, ...] = (), encoding: str = "utf-8"
+) -> str:
+    """What the command says; it must succeed."""
+    environment = {**os.environ, **as_variables(settings), **more}
+    for name in ("HOME", "USER", "LOGNAME"):
+        environment.pop(name, None)
+    command = [*within, str(Path(sys.prefix) / "bin" / "pts"), *arguments]
+    done = subprocess.run(
+        command, cwd=PROJECT, env=environment, capture_output=True, encoding=encoding, check=False, timeout=SECONDS
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout + done.stderr
+
+
+def test_job_and_check_run_on_what_the_set_up_installed(new_log: Settings, foreign: dict[str, str]) -> None:
+    if subprocess.run([*IN_A_NAMELESS_USERS_MACHINE, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine allows no namespaces")
+    place = PROJECT / "var" / f"test-{os.getpid()} (1) & 'größer'"
+    settings = new_log.model_copy(update={"home": place})
+    simulate.run(commands.Simulate(packages=30, count=500, rate=0), settings)
+    place.mkdir(parents=True)
+    try:
+        said = pts(settings, foreign, "stream", "--drain", within=IN_A_NAMELESS_USERS_MACHINE)
+        assert "SPARK_HOME, SPARK_CONF_DIR, JAVA_TOOL_OPTIONS, _JAVA_OPTIONS of the environment is left aside" in said
+        assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
+        assert "met" in pts(settings, foreign, "check", within=IN_A_NAMELESS_USERS_MACHINE)
+        assert "\n500" not in pts(settings, foreign, "sql", "SELECT count(*) FROM silver.ship_events")
+    finally:
+        shutil.rmtree(place)
+
+
+def test_terminal_that_lacks_a_character_shows_another(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path / "größer 📦")
+    said = pts(settings, {"PYTHONIOENCODING": "iso8859-1"}, "status", encoding="iso8859-1")
+    assert "größer ?" in said
