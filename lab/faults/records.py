@@ -7,7 +7,7 @@ from lab.faults import texts
 from lab.faults.damage import INVALID_UTF8, damaged
 from lab.faults.writing import Fields, csv_value, json_value
 from pipelines.contracts.examples import WIRE_FORMATS
-from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
+from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, WireField
 from tests.oracle import decode
 from tests.oracle.records import Header, LogRecord
@@ -46,6 +46,12 @@ DELAYS_US = (
     *(-3_600_000_000, 30 * 86_400_000_000),
 )
 """From when it happened to the Kafka timestamp: also just within the tolerance, at it, and beyond it."""
+
+ODD_TIMES_MS = (
+    *(edge + step for edge in RECORD_TIMES_MS for step in (-1, 0, 1)),
+    *(-1, 0, 1_772_359_200, 1_772_359_200_000_000, 1_772_359_200_000_000_000),
+)
+"""Around what tables hold, and what a producer sends that counts in another unit."""
 
 BAD_KEYS = (
     *(None, b"", b" ", b"\0", b"42\0", b"42\n", b"42 ", b" 42", b"forty-two", b"0", b"-42", b"4" * 40),
@@ -122,7 +128,9 @@ def _key(rng: Random, tracking_number: str) -> bytes | None:
 
 
 def _timestamp_ms(rng: Random, fields: Fields) -> int:
-    """Shortly after `occurredAt`, or around an edge of what the rules tolerate; whatever the year."""
+    """Shortly after `occurredAt`, or around an edge of what the rules tolerate, whatever the year; or in another unit."""
+    if rng.random() < 0.02:
+        return rng.choice(ODD_TIMES_MS)
     try:
         occurred_us = decode.timestamp(fields.get("occurredAt"))
     except RejectedError:

@@ -26,6 +26,7 @@ BAD_TYPE = "`bad_type`: a number or time that does not parse or overflows"
 OUT_OF_RANGE = "`out_of_range`: trackingNumber <= 0 or a stop id < 0"
 KEY_MISMATCH = "`key_mismatch`: the key is not the trackingNumber in decimal"
 WITHDRAWN_KEY = "`key_mismatch` of a withdrawn route: the key is not a positive integer"
+TIMESTAMP = "`bad_timestamp`: the Kafka timestamp is not between the first and the last moment of the years 1 to 9999"
 FUTURE = "`from_the_future`: occurredAt more than 10 minutes after the Kafka timestamp"
 TOO_LATE = "`too_late`: occurredAt more than 7 days before the Kafka timestamp"
 ORDER = "The first reason that holds"
@@ -38,6 +39,9 @@ _EVENT_RANGE = """\
 """
 _KEY = """\
         .when(_key_differs(), Reason.KEY_MISMATCH.value)
+"""
+_TIME = """\
+        .when(_has_no_time(), Reason.BAD_TIMESTAMP.value)
 """
 _FUTURE = """\
         .when(occurred_at > appended_at + F.lit(FUTURE_TOLERANCE), Reason.FROM_THE_FUTURE.value)
@@ -133,7 +137,7 @@ MUTATIONS = (
         OUT_OF_RANGE, "stop 0 as the end of a route is refused",
         JUDGE, '(F.col("end_stop_id") < 0)', '(F.col("end_stop_id") <= 0)', ROUTES,
     ),
-    Mutation(KEY_MISMATCH, "nobody looks at a scan's key", JUDGE, _KEY + _FUTURE, _FUTURE, EVENTS),
+    Mutation(KEY_MISMATCH, "nobody looks at a scan's key", JUDGE, _EVENT_RANGE + _KEY, _EVENT_RANGE, EVENTS),
     Mutation(KEY_MISMATCH, "nobody looks at a route's key", JUDGE, _ROUTE_RANGE + _KEY, _ROUTE_RANGE, ROUTES),
     Mutation(
         KEY_MISMATCH, "the key is read as a number: 042 is 42",
@@ -157,6 +161,8 @@ MUTATIONS = (
         WITHDRAWN_KEY, "only plain decimal is accepted",
         JUDGE, "F.when(names_no_package,", "F.when(names_no_package | _key_differs(),", ROUTES,
     ),
+    Mutation(TIMESTAMP, "the first moment is accepted", JUDGE, "between(first + 1,", "between(first,", ROUTES),
+    Mutation(TIMESTAMP, "the last moment is accepted", RULES, "253_402_300_799_999", "253_402_300_800_000", EVENTS),
     Mutation(
         FUTURE, "exactly 10 minutes are refused",
         JUDGE, "occurred_at > appended_at", "occurred_at >= appended_at", EVENTS,
@@ -188,7 +194,7 @@ MUTATIONS = (
         ORDER, "`key_mismatch` before `out_of_range`, of routes",
         JUDGE, _ROUTE_RANGE + _KEY, _KEY + _ROUTE_RANGE, ROUTES,
     ),
-    Mutation(ORDER, "`from_the_future` before `key_mismatch`", JUDGE, _KEY + _FUTURE, _FUTURE + _KEY, EVENTS),
+    Mutation(ORDER, "`from_the_future` before `key_mismatch`", JUDGE, _KEY + _TIME + _FUTURE, _FUTURE + _KEY + _TIME, EVENTS),
     Mutation(
         QUARANTINE, "records without a value are dropped",
         REJECTED, 'judged.where(F.col("reason").isNotNull())',

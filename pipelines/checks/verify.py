@@ -12,6 +12,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import TABLES
+from pipelines.terminal.rendering import rows_of
 
 NEWEST_BATCH = "SELECT max(batch_id) AS batch_id FROM ledger"
 TOPICS = """
@@ -131,5 +132,4 @@ def _insist(lake: duckdb.DuckDBPyConnection, check: Check) -> None:
 
 
 def _rows(lake: duckdb.DuckDBPyConnection, sql: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = lake.sql(sql).to_arrow_table().to_pylist()
-    return rows
+    return rows_of(lake.sql(sql).to_arrow_table())

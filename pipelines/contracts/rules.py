@@ -9,6 +9,11 @@ FUTURE_TOLERANCE = timedelta(minutes=10)
 LATENESS_LIMIT = timedelta(days=7)
 """How far `occurredAt` may lie before the record's Kafka timestamp: more is `too_late`."""
 
+RECORD_TIMES_MS = (-62_135_596_800_000, 253_402_300_799_999)
+"""First and last moment of the years 1 to 9999, in milliseconds since the Unix epoch. A Kafka timestamp that is not
+between them, as one that was told in micro- or nanoseconds, is stored as the nearer of the two: no reader of tables
+goes further (ADR 18)."""
+
 SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", "current_stop_id")
 """Scans that agree in all of these (a null equals a null) are one scan; the one with the lowest offset is kept."""
 
@@ -55,6 +60,7 @@ class Reason(StrEnum):
     BAD_TYPE = "bad_type"  # an integer, a time or a JSON member that does not parse or overflows
     OUT_OF_RANGE = "out_of_range"  # trackingNumber <= 0, a stop id < 0
     KEY_MISMATCH = "key_mismatch"  # the Kafka key is not the trackingNumber in decimal
+    BAD_TIMESTAMP = "bad_timestamp"  # the Kafka timestamp is not between RECORD_TIMES_MS
     FROM_THE_FUTURE = "from_the_future"
     TOO_LATE = "too_late"
 

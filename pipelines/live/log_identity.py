@@ -1,6 +1,7 @@
 """Whether the log is still the one that was read: offsets alone do not tell."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -9,6 +10,7 @@ from pipelines.graph import FLOWS, Log
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.consumer import Message, first_messages
 from pipelines.io.kafka.log import Offsets
+from pipelines.io.kafka.record_tasks import within_years
 from pipelines.tables import Table
 
 ARCHIVES = [(flow.into, read.topic.name) for flow in FLOWS for read in flow.reads if isinstance(read, Log)]
@@ -41,7 +43,8 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, b
     there = first_messages(bootstrap_servers, starts)
     for topic, found in archived.items():
         for partition, message in found.items():
-            if there.get((topic, partition)) != message:
+            held = there.get((topic, partition))
+            if held is None or _as_archived(held) != _as_archived(message):
                 raise LogTruncated(
                     f"{topic}/{partition} holds another record at offset {message.offset} than the one that was read: "
                     "the topic was recreated, or the broker came back with an older log, and has grown since. Restore "
@@ -58,6 +61,10 @@ def _newest(lake: Lake, table: Table, ends: Mapping[int, int]) -> dict[int, Mess
         if message.offset < ends.get(message.partition, 0):
             found[message.partition] = max(found.get(message.partition, message), message, key=lambda each: each.offset)
     return found
+
+
+def _as_archived(message: Message) -> Message:
+    return replace(message, timestamp_ms=within_years(message.timestamp_ms))
 
 
 def _messages(archived: pa.Table) -> Iterator[Message]:

@@ -12,7 +12,7 @@ from pipelines.queries.report import PackageReport, Row, package_report, sources
 from pipelines.settings import Settings
 from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
-from pipelines.terminal.rendering import iso_utc, page_table, status_text
+from pipelines.terminal.rendering import iso_utc, page_table, rows_of, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -175,7 +175,7 @@ def _report_after(
         return None, gone
     try:
         reader = LakeReader(lake_root, {REPORTS: version})
-        rows = reader.query(f"SELECT * FROM {REPORTS} WHERE tracking_number = ?", [tracking_number]).to_pylist()
+        rows = rows_of(reader.query(f"SELECT * FROM {REPORTS} WHERE tracking_number = ?", [tracking_number]))
     except NotFound:
         return None, gone
     return next(iter(rows), None), None

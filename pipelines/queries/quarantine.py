@@ -5,6 +5,7 @@ from typing import Any
 from pipelines.commands import QuarantineShow
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
+from pipelines.terminal.rendering import rows_of
 
 LISTED = """
     SELECT kafka_topic, reason, count(*) AS record_count,
@@ -24,8 +25,7 @@ def listed(settings: Settings) -> list[dict[str, Any]]:
 
     Raises `NotFound` when there is no lake yet.
     """
-    rows: list[dict[str, Any]] = LakeReader(settings.lake_root).query(LISTED).to_pylist()
-    return rows
+    return rows_of(LakeReader(settings.lake_root).query(LISTED))
 
 
 def shown(command: QuarantineShow, settings: Settings) -> list[dict[str, Any]]:
@@ -33,7 +33,7 @@ def shown(command: QuarantineShow, settings: Settings) -> list[dict[str, Any]]:
 
     Raises `NotFound` when there is no lake yet.
     """
-    rows = LakeReader(settings.lake_root).query(SHOWN, [command.reason, command.limit]).to_pylist()
+    rows = rows_of(LakeReader(settings.lake_root).query(SHOWN, [command.reason, command.limit]))
     return [{name: _legible(value) for name, value in row.items()} for row in rows]
 
 

@@ -9,7 +9,7 @@ from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
-from pipelines.terminal.rendering import as_json, iso_utc, page_table, printable, status_text
+from pipelines.terminal.rendering import as_json, iso_utc, page_table, printable, rows_of, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -121,7 +121,7 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
 
     def rows(table: str, order: str) -> tuple[Row, ...]:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"
-        return tuple(reader.query(sql, [tracking_number]).to_pylist())
+        return tuple(rows_of(reader.query(sql, [tracking_number])))
 
     reports = rows(GOLD_REMAINING_STOPS.name, "tracking_number")
     expired: tuple[Row, ...] = ()

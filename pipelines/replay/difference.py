@@ -16,6 +16,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.replay.compared import Sample, TableCompared
 from pipelines.session import planned_for
 from pipelines.tables import Table
+from pipelines.terminal.rendering import rows_of
 
 SAMPLES = 20
 ROWS_PER_PARTITION = 500_000
@@ -164,7 +165,7 @@ def _samples(path: str, table: Table) -> Iterator[Sample]:
     """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
-        for row in connection.sql(query, params=[f"{path}/*.parquet"]).to_arrow_table().to_pylist():
+        for row in rows_of(connection.sql(query, params=[f"{path}/*.parquet"]).to_arrow_table()):
             live, shadow = row["live"] or {}, row["shadow"] or {}
             shown = [
                 name

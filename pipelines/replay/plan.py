@@ -207,7 +207,8 @@ def _rows_and_bytes(reader: LakeReader) -> tuple[dict[str, int], dict[str, int]]
     rows, sizes = {}, {}
     for table in TABLES:
         if table.follows_log:
-            files = pa.table(reader.open(table.name).get_add_actions(flatten=True)).to_pylist()
+            files = pa.table(reader.open(table.name).get_add_actions(flatten=True))
+            files = files.select(["num_records", "size_bytes"]).to_pylist()
             rows[table.name] = sum(file["num_records"] for file in files)
             sizes[table.name] = sum(file["size_bytes"] for file in files)
     return rows, sizes

@@ -58,6 +58,8 @@ class Table:
         constraints: Row-level truths by name, enforced on every write; a condition that is null counts as broken. A
             row that breaks one stops the job: bad input never gets this far, so it is a defect. In words that both
             writers, Spark and delta-rs, know.
+        earlier_constraints: What conditions of these names were before: a table that still has one gets today's, if
+            every row that holds by the one holds by the other.
         is_append_only: Rows are never changed or removed.
         follows_log: Whether the rows follow from the log, so that a replay makes them again.
         expiry: Which rows `pts expire` lets go; none when not set.
@@ -73,6 +75,7 @@ class Table:
     z_order_by: tuple[str, ...] = ()
     statistics: tuple[str, ...] = ()
     constraints: Mapping[str, str] = field(default_factory=dict)
+    earlier_constraints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_append_only: bool = False
     follows_log: bool = True
     expiry: Expiry | None = None

@@ -9,10 +9,12 @@ import csv
 import json
 import math
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Literal, TextIO
 
+import numpy as np
 import pyarrow as pa
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -66,8 +68,39 @@ def as_json(value: Any) -> Any:
             return value
 
 
-def iso_utc(moment: datetime) -> str:
-    """`2026-01-01T00:00:00.000000Z`, of a moment with a time zone."""
+def rows_of(table: pa.Table) -> list[dict[str, Any]]:
+    """The rows as plain Python; a time beyond the years 1 to 9999, which Python lacks, is its ISO 8601 text."""
+    names, columns = table.column_names, map(_values, table.columns)
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _values(column: pa.ChunkedArray | pa.Array) -> list[Any]:
+    try:
+        found: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError):
+        return [_value(scalar) for scalar in column]
+    return found
+
+
+def _value(scalar: pa.Scalar) -> Any:
+    match scalar:
+        case pa.ListScalar() if scalar.is_valid:
+            return [_value(each) for each in scalar.values]
+        case pa.StructScalar() if scalar.is_valid:
+            return {name: _value(each) for name, each in scalar.items()}
+        case pa.TimestampScalar() if scalar.is_valid:
+            with suppress(OverflowError, ValueError):
+                return scalar.as_py()
+            far = np.datetime64(scalar.value, scalar.type.unit).astype("datetime64[us]")
+            return f"{far}{'Z' if scalar.type.tz else ''}"
+        case _:
+            return scalar.as_py()
+
+
+def iso_utc(moment: datetime | str) -> str:
+    """`2026-01-01T00:00:00.000000Z`, of a moment with a time zone; one that is text already stays as it is."""
+    if isinstance(moment, str):
+        return moment
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
@@ -101,7 +134,7 @@ def page_table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, .
 def _rows(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Rows as tuples, so that two columns may have one name."""
     for batch in table.to_batches(max_chunksize=ROWS_AT_ONCE):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*map(_values, batch.columns), strict=True)
 
 
 def _draw(table: pa.Table, out: TextIO) -> None:

@@ -5,7 +5,7 @@ from functools import cache, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, Reason
+from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS, Reason
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, FieldKind, Topic, WireField
 from pipelines.transforms.decode import decoded
 
@@ -34,6 +34,7 @@ def _event_steps() -> tuple[dict[str, Column], ...]:
         _broken_syntax_or_type(SHIP_EVENTS)
         .when((F.col("tracking_number") <= 0) | (F.col("current_stop_id") < 0), Reason.OUT_OF_RANGE.value)
         .when(_key_differs(), Reason.KEY_MISMATCH.value)
+        .when(_has_no_time(), Reason.BAD_TIMESTAMP.value)
         .when(occurred_at > appended_at + F.lit(FUTURE_TOLERANCE), Reason.FROM_THE_FUTURE.value)
         .when(occurred_at < appended_at - F.lit(LATENESS_LIMIT), Reason.TOO_LATE.value)
     )
@@ -53,9 +54,12 @@ def _route_steps() -> tuple[dict[str, Column], ...]:
         _broken_syntax_or_type(SHIP_ROUTES)
         .when((F.col("tracking_number") <= 0) | (F.col("end_stop_id") < 0), Reason.OUT_OF_RANGE.value)
         .when(_key_differs(), Reason.KEY_MISMATCH.value)
+        .when(_has_no_time(), Reason.BAD_TIMESTAMP.value)
     )
     names_no_package = F.coalesce(F.col("tracking_number") <= 0, F.lit(True))
-    withdrawal_reason = F.when(names_no_package, Reason.KEY_MISMATCH.value)
+    withdrawal_reason = F.when(names_no_package, Reason.KEY_MISMATCH.value).when(
+        _has_no_time(), Reason.BAD_TIMESTAMP.value
+    )
     reason = F.when(is_withdrawn, withdrawal_reason).otherwise(route_reason)
     return {field.column: _typed(field) for field in SHIP_ROUTES.fields}, package, {"reason": reason}
 
@@ -94,6 +98,12 @@ def _broken_syntax_or_type(topic: Topic) -> Column:
 
 def _key_differs() -> Column:
     return ~F.col("key").cast("string").eqNullSafe(F.col("tracking_number").cast("string"))
+
+
+def _has_no_time() -> Column:
+    """Whether the Kafka timestamp is none that a producer can mean: it is stored as the first or the last there is."""
+    first, last = RECORD_TIMES_MS
+    return ~F.unix_millis("kafka_timestamp").between(first + 1, last - 1)
 
 
 def detail(topic: Topic) -> Column:
@@ -137,6 +147,9 @@ def detail(topic: Topic) -> Column:
                 F.concat(F.lit(", trackingNumber is "), F.col("tracking_number").cast("string"))
             )
         ),
+        Reason.BAD_TIMESTAMP: F.when(
+            F.year("kafka_timestamp") == 1, "the record's timestamp is before the year 1"
+        ).otherwise("the record's timestamp is after the year 9999: milliseconds are expected"),
         Reason.FROM_THE_FUTURE: F.concat(ahead.cast("string"), F.lit(" s after the record's timestamp")),
         Reason.TOO_LATE: F.concat((-ahead).cast("string"), F.lit(" s before the record's timestamp")),
     }  # fmt: skip

@@ -73,6 +73,7 @@ def _scan(record: LogRecord, wire_format: str) -> Row:
     row = _read(decode(record.value or b"", wire_format, _EVENT_NAMES), _EVENT_FIELDS)
     _check_range(row, "current_stop_id")
     _check_key(record, row)
+    _check_timestamp(record)
     if row["occurred_at"] > record.timestamp + FUTURE_TOLERANCE:
         raise RejectedError("from_the_future")
     if row["occurred_at"] < record.timestamp - LATENESS_LIMIT:
@@ -84,6 +85,7 @@ def _route(record: LogRecord, wire_format: str) -> Row:
     row = _read(decode(record.value or b"", wire_format, _ROUTE_NAMES), _ROUTE_FIELDS)
     _check_range(row, "end_stop_id")
     _check_key(record, row)
+    _check_timestamp(record)
     return {**row, "is_withdrawn": False, **coordinates(record)}
 
 
@@ -95,6 +97,7 @@ def _withdrawal(record: LogRecord) -> Row:
         raise RejectedError("key_mismatch") from None
     if tracking_number <= 0:
         raise RejectedError("key_mismatch")
+    _check_timestamp(record)
     row = {"route_id": None, "tracking_number": tracking_number, "end_stop_id": None, "is_withdrawn": True}
     return {**row, **coordinates(record)}
 
@@ -118,3 +121,8 @@ def _check_range(row: Row, stop_column: str) -> None:
 def _check_key(record: LogRecord, row: Row) -> None:
     if record.key != str(row["tracking_number"]).encode():
         raise RejectedError("key_mismatch")
+
+
+def _check_timestamp(record: LogRecord) -> None:
+    if not -62_135_596_800_000 < record.timestamp_ms < 253_402_300_799_999:
+        raise RejectedError("bad_timestamp")

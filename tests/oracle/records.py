@@ -19,5 +19,6 @@ class LogRecord:
 
     @property
     def timestamp(self) -> int:
-        """The Kafka timestamp in microseconds since the epoch, the unit of every time in the oracle."""
-        return self.timestamp_ms * 1000
+        """The Kafka timestamp in microseconds since the epoch, the unit of every time in the oracle; of one beyond the
+        years 1 to 9999 the nearest of these."""
+        return min(max(self.timestamp_ms, -62_135_596_800_000), 253_402_300_799_999) * 1000

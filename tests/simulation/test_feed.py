@@ -23,7 +23,10 @@ from tests.oracle.rejection import RejectedError
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PACKAGES = 1_700
-ROUTE_REASONS = set(Reason) - {Reason.FROM_THE_FUTURE, Reason.TOO_LATE}
+REASONS = set(Reason) - {Reason.BAD_TIMESTAMP}
+"""The embedded broker takes no record with a time that no table could hold."""
+
+ROUTE_REASONS = REASONS - {Reason.FROM_THE_FUTURE, Reason.TOO_LATE}
 
 DIGEST = "80093e3c306a4961b6640f5b98a3184ba59de805bd271b33fa2c66ef71ce054c"
 """Of the first 50,000 records of seed 42. Whoever changes the feed changes this too, and says so in the changelog."""
@@ -96,7 +99,7 @@ def test_every_reason_of_the_quarantine_occurs_in_both_topics_and_hits_few_recor
     for record, row in judged(wire_format):
         if isinstance(row, str):
             reasons[record.topic][row] += 1
-    assert set(reasons["ship-events"]) == set(Reason)
+    assert set(reasons["ship-events"]) == REASONS
     assert set(reasons["ship-routes"]) == ROUTE_REASONS
     assert sum(reasons["ship-events"].values()) < 0.04 * len(whole_feed(wire_format))
 

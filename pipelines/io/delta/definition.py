@@ -54,5 +54,16 @@ def differences(table: Table, schema: T.StructType, properties: Mapping[str, str
             yield f"property {key} is {there_properties.get(key)!r}, not {table.properties.get(key)!r}"
 
 
+def outgrown_constraints(table: Table, properties: Mapping[str, str]) -> dict[str, str]:
+    """The record's conditions, by name, of which a table with these properties has an earlier one, or none since that
+    was taken away to be replaced.
+    """
+    return {
+        name: table.constraints[name]
+        for name, earlier in table.earlier_constraints.items()
+        if properties.get(f"delta.constraints.{name}") in (None, *earlier)
+    }
+
+
 def _nullability(field: T.StructField) -> str:
     return "nullable" if field.nullable else "NOT NULL"

@@ -30,6 +30,7 @@ from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.parquet import parquet_rows
 from pipelines.io.delta.table_log import Transaction
 from pipelines.tables import Table
+from pipelines.terminal.rendering import rows_of
 
 Spans = Iterable[tuple[int, int]]
 """Half-open ranges of a column's values; of times, in microseconds since the Unix epoch."""
@@ -163,6 +164,12 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
         target.restore(version, commit_properties=_commit(transaction))
 
 
+def replace_constraint(path: str, name: str, condition: str) -> None:
+    """Puts a condition in place of that of the same name, in two commits that touch no row; each must hold by it."""
+    opened(path).alter.drop_constraint(name, raise_if_not_exists=False)
+    opened(path).alter.add_constraint({name: condition})
+
+
 def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:
     wanted = {"delta.appendOnly": str(is_append_only).lower()}
     if not wanted.items() <= table.metadata().configuration.items():
@@ -170,8 +177,7 @@ def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:
 
 
 def _files(table: DeltaTable) -> list[dict[str, Any]]:
-    actions: list[dict[str, Any]] = pa.table(table.get_add_actions()).to_pylist()
-    return actions
+    return rows_of(pa.table(table.get_add_actions()))
 
 
 def _linked(path: str, source: str, file: dict[str, Any]) -> AddAction:

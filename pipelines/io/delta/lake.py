@@ -16,7 +16,13 @@ from pyspark.sql import types as T
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta import delta_rs
-from pipelines.io.delta.definition import columns_ddl, differences, parsed_schema, schema_of
+from pipelines.io.delta.definition import (
+    columns_ddl,
+    differences,
+    outgrown_constraints,
+    parsed_schema,
+    schema_of,
+)
 from pipelines.io.delta.delta_rs import Spans
 from pipelines.io.delta.row_sizes import all_small, long_columns, marked
 from pipelines.io.delta.storage import MISREAD_PATH, Storage
@@ -51,13 +57,17 @@ class Lake:
         return f"{self.root}/{table.folder}"
 
     def ensure(self, table: Table) -> None:
-        """Creates the table from its record, or checks that what is there is the same.
+        """Creates the table from its record, or checks that what is there is the same; a condition that was replaced by
+        a wider one since, it replaces there.
 
         Raises `LakeMismatch` with every difference when it is not: nothing is changed then.
         """
         if not self.exists(table):
             self._create(table)
-        elif found := list(differences(table, *self._definition(table))):
+            return
+        if wider := outgrown_constraints(table, self._definition(table)[1]):
+            self._replace_constraints(table, wider)
+        if found := list(differences(table, *self._definition(table))):
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(found)}. "
                 "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."
@@ -80,6 +90,15 @@ class Lake:
             )
         except AnalysisException as error:
             raise LakeMismatch(f"{refusal}: {error.getMessage()}") from error
+
+    def _replace_constraints(self, table: Table, conditions: Mapping[str, str]) -> None:
+        for name, condition in conditions.items():
+            if self.is_folder:
+                delta_rs.replace_constraint(self.path(table), name, condition)
+                continue
+            altered = f"ALTER TABLE delta.`{self.path(table)}`"
+            self.spark.sql(f"{altered} DROP CONSTRAINT IF EXISTS {name}")
+            self.spark.sql(f"{altered} ADD CONSTRAINT {name} CHECK ({condition})")
 
     def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
         """The table's schema and properties."""

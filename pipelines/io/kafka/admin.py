@@ -1,10 +1,11 @@
 """Topics and offsets of a cluster, without a JVM. `BrokerUnavailable` comes within about 5 s when no broker answers."""
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -97,6 +98,16 @@ def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict
     return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
+def first_offsets_at(
+    bootstrap_servers: str, topic: str, partitions: Iterable[int], timestamp_ms: int
+) -> dict[int, int]:
+    """Of each partition that has one: the offset of its first record with this timestamp, or a greater one."""
+    wanted = {TopicPartition(topic, number): OffsetSpec.for_timestamp(timestamp_ms) for number in partitions}
+    with _reaching(bootstrap_servers, _kept_client) as client:
+        found = _listed(client, wanted)[topic] if wanted else {}
+    return {partition: offset for partition, offset in found.items() if offset >= 0}
+
+
 def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[int, int]]) -> int:
     """How far a position is behind ends of the log; a partition that is ahead of them makes up for no other one."""
     return sum(
@@ -113,22 +124,28 @@ def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dic
             raise TopicMismatch(
                 f"There is no topic {', '.join(missing)} at {bootstrap_servers}. `pts topics` creates it."
             )
-        wanted = {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions}
-        deadline = time.monotonic() + ELECTION_SECONDS
-        while True:
-            try:
-                offsets: dict[str, dict[int, int]] = {name: {} for name in topics}
-                asked = client.list_offsets(
-                    wanted, isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
-                )
-                for part, future in asked.items():
-                    offsets[part.topic][part.partition] = future.result().offset
-            except KafkaException as error:
-                if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.1)
-            else:
-                return offsets
+        return _listed(
+            client,
+            {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions},
+        )
+
+
+def _listed(client: AdminClient, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[str, dict[int, int]]:
+    deadline = time.monotonic() + ELECTION_SECONDS
+    while True:
+        try:
+            offsets: dict[str, dict[int, int]] = {part.topic: {} for part in wanted}
+            asked = client.list_offsets(
+                dict(wanted), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
+            )
+            for part, future in asked.items():
+                offsets[part.topic][part.partition] = future.result().offset
+        except KafkaException as error:
+            if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:
+                raise
+            time.sleep(0.1)
+        else:
+            return offsets
 
 
 def _descriptions(client: AdminClient, names: Iterable[str]) -> dict[str, TopicDescription]:
@@ -148,9 +165,9 @@ def _existing(asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
 
 
 @contextmanager
-def _reaching(bootstrap_servers: str) -> Iterator[AdminClient]:
+def _reaching(bootstrap_servers: str, connect: Callable[[str], AdminClient] | None = None) -> Iterator[AdminClient]:
     try:
-        yield _client(bootstrap_servers)
+        yield (connect or _client)(bootstrap_servers)
     except KafkaException as error:
         reason: KafkaError = error.args[0]
         if reason.code() in NO_ANSWER:
@@ -167,3 +184,9 @@ def _client(bootstrap_servers: str) -> AdminClient:
         return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     except KafkaException as error:
         raise InvalidInput(f"{bootstrap_servers!r} is not a list of host:port: {error.args[0].str()}.") from error
+
+
+@cache
+def _kept_client(bootstrap_servers: str) -> AdminClient:
+    """For what is asked in every batch."""
+    return _client(bootstrap_servers)

@@ -2,14 +2,18 @@
 
 import json
 import time
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import astuple, dataclass, replace
+from functools import reduce
 from typing import Protocol
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.contracts.rules import RECORD_TIMES_MS
+from pipelines.io.kafka.admin import first_offsets_at
 from pipelines.io.kafka.producer import LogProducer
+from pipelines.io.kafka.record_tasks import records_by_tasks
 
 Offsets = dict[str, dict[int, int]]
 """topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
@@ -28,6 +32,10 @@ CONSUMER = {
     "kafka.fetch.max.wait.ms": "5",
 }
 
+
+BEYOND_SPARK_MS = (1 << 63) // 1000
+"""Spark counts microseconds: a record with a timestamp from here on, in milliseconds, it cannot read, nor one behind
+it."""
 
 FEW_MESSAGES = 10_000
 """Up to here, messages are sent from this process."""
@@ -102,6 +110,14 @@ class KafkaLog:
         """
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
+        numbers = [part.partition for part in wanted]
+        plain, odd = divided_at(wanted, first_offsets_at(self._servers, topic, numbers, BEYOND_SPARK_MS))
+        frames = [self._by_spark(topic, plain)] if plain or not odd else []
+        if odd:
+            frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
+        return reduce(DataFrame.unionByName, frames).coalesce(tasks)
+
+    def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
         frame = (
             self._spark.read.format("kafka")
             .options(**self._options, includeHeaders="true", failOnDataLoss="true")
@@ -118,8 +134,8 @@ class KafkaLog:
             F.col("topic").alias("kafka_topic"),
             F.col("partition").alias("kafka_partition"),
             F.col("offset").alias("kafka_offset"),
-            F.col("timestamp").alias("kafka_timestamp"),
-        ).coalesce(tasks)
+            _within_years(F.col("timestamp")).alias("kafka_timestamp"),
+        )
 
     def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
@@ -147,6 +163,23 @@ class KafkaLog:
             producer.flush()
             return
         messages.write.format("kafka").options(**self._options).option("topic", topic).save()
+
+
+def divided_at(
+    ranges: Iterable[OffsetRange], offsets: Mapping[int, int]
+) -> tuple[list[OffsetRange], list[OffsetRange]]:
+    """Ranges of one topic, and what of them is at a partition's offset here or after it."""
+    before, after = [], []
+    for part in ranges:
+        cut = min(max(offsets.get(part.partition, part.end), part.start), part.end)
+        before += [replace(part, end=cut)] if cut > part.start else []
+        after += [replace(part, start=cut)] if cut < part.end else []
+    return before, after
+
+
+def _within_years(time: Column) -> Column:
+    first, last = (F.timestamp_millis(F.lit(moment)) for moment in RECORD_TIMES_MS)
+    return F.least(F.greatest(time, first), last)
 
 
 def offsets_json(offsets: Offsets) -> str:

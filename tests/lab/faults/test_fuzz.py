@@ -81,7 +81,7 @@ def test_run_in_which_a_verdict_never_occurred_says_so() -> None:
     assert (("ship-events", "csv"), "too_late") in missing
     assert (("ship-routes", "json"), "accepted") in missing
     assert (("ship-routes", "json"), "too_late") not in missing
-    assert len(missing) == 2 * 10 + 2 * 8
+    assert len(missing) == 2 * 11 + 2 * 9
 
 
 def test_portions_are_of_one_lane_each_and_hold_every_number_once() -> None:

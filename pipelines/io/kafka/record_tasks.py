@@ -1,0 +1,97 @@
+"""Records that Spark's Kafka source cannot read, read by Spark tasks in Python: slower, and whatever their time is."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import cast
+
+import pyarrow as pa
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.contracts.rules import RECORD_TIMES_MS
+
+Range = tuple[str, int, int, int]
+"""Topic, partition, and offsets from the first to the one after the last."""
+
+COLUMNS = (
+    "key BINARY, value BINARY, headers ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>, kafka_topic STRING, "
+    "kafka_partition INT, kafka_offset BIGINT, kafka_timestamp TIMESTAMP"
+)
+SCHEMA = pa.schema(
+    {
+        "key": pa.binary(),
+        "value": pa.binary(),
+        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
+        "kafka_topic": pa.string(),
+        "kafka_partition": pa.int32(),
+        "kafka_offset": pa.int64(),
+        "kafka_timestamp": pa.timestamp("us", "UTC"),
+    }
+)
+BYTES_AT_ONCE = 8 << 20
+RECORDS_AT_ONCE = 5_000
+PATIENCE_SECONDS = 30.0
+
+
+def records_by_tasks(spark: SparkSession, bootstrap_servers: str, ranges: Sequence[Range]) -> DataFrame:
+    """The committed records of the ranges, in the columns of `KafkaLog.records`; a task for each range.
+
+    An action fails as Spark's own reader does when the log no longer holds all of them.
+    """
+
+    def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for number in batch["id"].to_pylist():
+                yield from _read(bootstrap_servers, ranges[number])
+
+    return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(read, COLUMNS)
+
+
+def _read(bootstrap_servers: str, wanted: Range) -> Iterator[pa.RecordBatch]:
+    topic, partition, start, end = wanted
+    consumer = Consumer(
+        {
+            "bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False, "log_level": 0,
+            "enable.partition.eof": True, "isolation.level": "read_committed", "auto.offset.reset": "error",
+        }
+    )  # fmt: skip
+    with closing(consumer):
+        consumer.assign([TopicPartition(topic, partition, start)])
+        rows: list[Message] = []
+        size, is_done = 0, start >= end
+        while not is_done:
+            found = consumer.poll(PATIENCE_SECONDS)
+            if found is None:
+                raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
+            if (error := found.error()) and error.code() == KafkaError._AUTO_OFFSET_RESET:
+                raise KafkaException(error, "data may have been lost")
+            if error and error.code() != KafkaError._PARTITION_EOF:
+                raise KafkaException(error)
+            offset = found.offset() or 0
+            if not error and offset < end:
+                rows.append(found)
+                size += len(found)
+            is_done = offset >= (end if error else end - 1)
+            if rows and (is_done or size >= BYTES_AT_ONCE or len(rows) >= RECORDS_AT_ONCE):
+                yield pa.RecordBatch.from_pylist([_row(each) for each in rows], SCHEMA)
+                rows, size = [], 0
+
+
+def _row(message: Message) -> dict[str, object]:
+    _, milliseconds = message.timestamp()
+    headers = cast(list[tuple[str, bytes | None]] | None, message.headers())
+    return {
+        "key": message.key(),
+        "value": message.value(),
+        "headers": None if headers is None else [{"key": name, "value": value} for name, value in headers],
+        "kafka_topic": message.topic(),
+        "kafka_partition": message.partition(),
+        "kafka_offset": message.offset(),
+        "kafka_timestamp": within_years(milliseconds) * 1_000,
+    }
+
+
+def within_years(milliseconds: int) -> int:
+    """A Kafka timestamp as tables have it, in milliseconds since the Unix epoch: the nearest of the years 1 to 9999."""
+    first, last = RECORD_TIMES_MS
+    return min(max(milliseconds, first), last)
