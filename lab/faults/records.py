@@ -128,7 +128,7 @@ def _key(rng: Random, tracking_number: str) -> bytes | None:
 
 
 def _timestamp_ms(rng: Random, fields: Fields) -> int:
-    """Shortly after `occurredAt`, or around an edge of what the rules tolerate, whatever the year; or in another unit."""
+    """Shortly after `occurredAt`, or around an edge of what the rules tolerate; whatever the year, and the unit."""
     if rng.random() < 0.02:
         return rng.choice(ODD_TIMES_MS)
     try:

@@ -40,6 +40,7 @@ _EVENT_RANGE = """\
 _KEY = """\
         .when(_key_differs(), Reason.KEY_MISMATCH.value)
 """
+_TIMES = "RECORD_TIMES_MS = (-62_135_596_800_000, 253_402_300_799_999)"
 _TIME = """\
         .when(_has_no_time(), Reason.BAD_TIMESTAMP.value)
 """
@@ -162,7 +163,7 @@ MUTATIONS = (
         JUDGE, "F.when(names_no_package,", "F.when(names_no_package | _key_differs(),", ROUTES,
     ),
     Mutation(TIMESTAMP, "the first moment is accepted", JUDGE, "between(first + 1,", "between(first,", ROUTES),
-    Mutation(TIMESTAMP, "the last moment is accepted", RULES, "253_402_300_799_999", "253_402_300_800_000", EVENTS),
+    Mutation(TIMESTAMP, "the last moment is accepted", RULES, _TIMES, _TIMES.replace("799_999", "800_000"), EVENTS),
     Mutation(
         FUTURE, "exactly 10 minutes are refused",
         JUDGE, "occurred_at > appended_at", "occurred_at >= appended_at", EVENTS,
@@ -194,7 +195,10 @@ MUTATIONS = (
         ORDER, "`key_mismatch` before `out_of_range`, of routes",
         JUDGE, _ROUTE_RANGE + _KEY, _KEY + _ROUTE_RANGE, ROUTES,
     ),
-    Mutation(ORDER, "`from_the_future` before `key_mismatch`", JUDGE, _KEY + _TIME + _FUTURE, _FUTURE + _KEY + _TIME, EVENTS),
+    Mutation(
+        ORDER, "`from_the_future` before `key_mismatch`",
+        JUDGE, _KEY + _TIME + _FUTURE, _FUTURE + _KEY + _TIME, EVENTS,
+    ),
     Mutation(
         QUARANTINE, "records without a value are dropped",
         REJECTED, 'judged.where(F.col("reason").isNotNull())',

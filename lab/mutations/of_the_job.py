@@ -84,12 +84,12 @@ MUTATIONS = (
     ),
     Mutation(
         TRUNCATED, "a log with other records is read on",
-        SAME_LOG, "if there.get((topic, partition)) != message:", "if (topic, partition) not in there:",
+        SAME_LOG, "if held is None or _as_archived(held) != _as_archived(message):", "if held is None:",
         f"{ANOTHER_RECORD}[value]",
     ),
     Mutation(
         TRUNCATED, "a log that became another one is read on where it lacks the record",
-        SAME_LOG, "there.get((topic, partition)) != message", "there.get((topic, partition), message) != message",
+        SAME_LOG, "if held is None or _as", "if held and _as",
         f"{ANOTHER_RECORD}[none]",
     ),
     Mutation(
