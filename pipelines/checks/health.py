@@ -14,7 +14,7 @@ from pipelines.io.processes import airflow
 from pipelines.io.processes.supervisor import Supervisor
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat
-from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, TABLES
+from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, SILVER_SHIP_EVENTS, TABLES
 
 QUARANTINE_SPAN = "1 HOUR"
 SLOW = "the job cannot keep up, or waits: look at its log"
@@ -36,6 +36,14 @@ REJECTED = f"""
     FROM (
         SELECT unnest(counts, recursive := true) FROM {OPS_BATCHES.name}
         WHERE replay_id IS NULL AND committed_at > $1::TIMESTAMPTZ - INTERVAL {QUARANTINE_SPAN}
+    )
+"""
+
+
+SCATTERED = f"""
+    SELECT count(*) AS package_count FROM (
+        SELECT 1 FROM {SILVER_SHIP_EVENTS.name} GROUP BY tracking_number
+        HAVING min(kafka_partition) < max(kafka_partition)
     )
 """
 
@@ -104,6 +112,11 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     yield Reading(
         "quarantine_ratio", (rejected["quarantined_count"] or 0) / (rejected["read_count"] or 1),
         settings.quality.quarantined_share, "a producer or a rule has changed: `pts quarantine list`",
+    )  # fmt: skip
+    (scattered,) = reader.query(SCATTERED).to_pylist()
+    yield Reading(
+        "scattered_packages", scattered["package_count"], 0,
+        "they have scans in more than one partition: a producer does not use murmur2, Kafka's own partitioner",
     )  # fmt: skip
     there = set(reader.table_names())
     names = [table.name for table in (*TABLES, *(each for each in NOT_IN_THE_LEDGER if each.name in there))]

@@ -19,6 +19,7 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeJob
 from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
+from pipelines.io.delta.storage import Storage
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
 from pipelines.io.spark.checkpoint import Checkpoint
@@ -37,6 +38,7 @@ from pipelines.live.resume import (
     starting_offsets,
 )
 from pipelines.settings import Settings
+from pipelines.state.lake_choices import check_choices
 from pipelines.state.ledger import Ledger
 from pipelines.state.writer_lease import LiveLock
 from pipelines.tables import OPS_BATCHES
@@ -112,6 +114,12 @@ class LiveJob(LakeJob):
         return None if planned is None or is_in_ledger(planned, self._planner(), self.last) else planned
 
     def _check_planner(self) -> None:
+        kafka = self._settings.kafka
+        formats = {
+            "PTS_KAFKA__SHIP_EVENTS_FORMAT": kafka.ship_events_format,
+            "PTS_KAFKA__SHIP_ROUTES_FORMAT": kafka.ship_routes_format,
+        }
+        check_choices(Storage(self._spark), self.lake.root, formats)
         check_promotions(self.lake.root)
         check_agreement(self.last, self._checkpoint)
 

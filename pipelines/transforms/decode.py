@@ -3,7 +3,8 @@
 The result is the records with
   `syntax`    a `Reason` (`empty`, `not_utf8`, `malformed`), or null when the value could be taken apart;
   `wire`      struct of strings, one per column of the topic's fields; null where the field is missing;
-  `mistyped`  name of the first field that has the wrong JSON type; null for CSV.
+  `mistyped`  name of the first field that has the wrong JSON type; null for CSV;
+  `expected`  what the value should have been, for a person.
 """
 
 from functools import cache, reduce
@@ -80,7 +81,11 @@ def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
         {"line": F.when(F.col("broken").isNull(), line)},
         {"fields": parts},
         {"syntax": syntax},
-        {"wire": wire, "mistyped": F.lit(None).cast("string")},
+        {
+            "wire": wire,
+            "mistyped": F.lit(None).cast("string"),
+            "expected": F.lit(f"one CSV record of {len(fields)} fields"),
+        },
     )
 
 
@@ -120,7 +125,7 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
             "is_flat": F.col("text").rlike(FLAT_OBJECT),
         },
         {"syntax": F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))},
-        {"wire": wire, "mistyped": mistyped},
+        {"wire": wire, "mistyped": mistyped, "expected": F.lit("one JSON object, each of whose names occurs once")},
     )
 
 

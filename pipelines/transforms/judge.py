@@ -131,7 +131,7 @@ def detail(topic: Topic) -> Column:
     by_reason = {
         Reason.EMPTY: F.lit("the value has no bytes"),
         Reason.NOT_UTF8: F.lit("the value is not UTF-8"),
-        Reason.MALFORMED: F.lit(f"the value is not one record of {len(topic.fields)} fields"),
+        Reason.MALFORMED: F.concat(F.lit("the value is not "), F.col("expected")),
         Reason.MISSING_FIELD: missing,
         Reason.BAD_TYPE: unparsed,
         Reason.OUT_OF_RANGE: F.concat_ws(

@@ -58,6 +58,11 @@ def _rejects(lake: HealthyLake) -> None:
     ledger(1, "counts", {"read_count": 25, "quarantined_count": 10}, **EVENTS)(lake)
 
 
+def _other_partition(lake: HealthyLake) -> None:
+    """Of a package's earlier scan, as if another producer had sent it."""
+    change("silver.ship_events", {"kafka_partition": 1}, tracking_number=42, kafka_offset=1)(lake)
+
+
 REDRIVEN = {
     "redriven_at": at("12:00"),
     "reason": "empty",
@@ -92,6 +97,7 @@ DEFECTS = (
     Defect("ops.batches", "ranges_meet", ledger(1, "offsets", {"start_offset": 5}, **EVENTS, kafka_partition=0)),
     Defect("ops.batches", "records_are_accounted_for", ledger(1, "counts", {"duplicate_count": 2}, **EVENTS)),
     Defect("ops.batches", "records_came_lately", _all_commits),
+    Defect("silver.ship_events", "packages_are_in_one_partition", _other_partition),
     Defect(
         "silver.ship_events",
         "rows_are_those_counted",

@@ -178,7 +178,8 @@ CHECKS = (
     Check(
         name="duplicates_tell_of_a_scan_before",
         meaning=f"For each record of {SHIP_EVENTS.name} that is neither in silver nor in quarantine, "
-        "silver.ship_events has a row of the same package and partition with a lower offset.",
+        "silver.ship_events has a row of the same package and partition with a lower offset, or one in another "
+        "partition, to whose offsets its own are not to be compared.",
         sql=f"""
             WITH duplicate AS (
                 SELECT {EXAMPLE}, batch_id, kafka_partition, kafka_offset,
@@ -191,7 +192,10 @@ CHECKS = (
                 WHERE tracking_number IN (SELECT tracking_number FROM duplicate) GROUP BY ALL
             )
             SELECT * FROM duplicate LEFT JOIN original USING (tracking_number, kafka_partition)
-            WHERE first_offset IS NULL OR first_offset > kafka_offset ORDER BY kafka_partition, kafka_offset
+            WHERE (first_offset IS NULL OR first_offset > kafka_offset) AND NOT EXISTS (
+                FROM original AS other WHERE other.tracking_number = duplicate.tracking_number
+                    AND other.kafka_partition <> duplicate.kafka_partition
+            ) ORDER BY kafka_partition, kafka_offset
         """,
         violation="{example} of batch {batch_id} is neither in silver nor in quarantine, but no scan of its package "
         "{tracking_number} has a lower offset in that partition (the lowest is {first_offset})",

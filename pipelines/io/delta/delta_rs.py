@@ -9,6 +9,7 @@ transactions. It rewrites only the files that hold a key, and looks only into th
 import json
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -28,7 +29,7 @@ from deltalake.transaction import AddAction, RemoveAction
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.parquet import parquet_rows
-from pipelines.io.delta.table_log import Transaction
+from pipelines.io.delta.table_log import WIDENED, Transaction
 from pipelines.tables import Table
 from pipelines.terminal.rendering import rows_of
 
@@ -166,8 +167,10 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
 
 def replace_constraint(path: str, name: str, condition: str) -> None:
     """Puts a condition in place of that of the same name, in two commits that touch no row; each must hold by it."""
-    opened(path).alter.drop_constraint(name, raise_if_not_exists=False)
-    opened(path).alter.add_constraint({name: condition})
+    # Each marked as this program's, which looks for what others do to its tables.
+    marks = (_commit(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
+    opened(path).alter.drop_constraint(name, raise_if_not_exists=False, commit_properties=next(marks))
+    opened(path).alter.add_constraint({name: condition}, commit_properties=next(marks))
 
 
 def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:

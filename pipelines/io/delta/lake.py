@@ -65,8 +65,10 @@ class Lake:
         if not self.exists(table):
             self._create(table)
             return
-        if wider := outgrown_constraints(table, self._definition(table)[1]):
-            self._replace_constraints(table, wider)
+        for name, condition in (
+            outgrown_constraints(table, self._definition(table)[1]).items() if self.is_folder else ()
+        ):
+            delta_rs.replace_constraint(self.path(table), name, condition)
         if found := list(differences(table, *self._definition(table))):
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(found)}. "
@@ -90,15 +92,6 @@ class Lake:
             )
         except AnalysisException as error:
             raise LakeMismatch(f"{refusal}: {error.getMessage()}") from error
-
-    def _replace_constraints(self, table: Table, conditions: Mapping[str, str]) -> None:
-        for name, condition in conditions.items():
-            if self.is_folder:
-                delta_rs.replace_constraint(self.path(table), name, condition)
-                continue
-            altered = f"ALTER TABLE delta.`{self.path(table)}`"
-            self.spark.sql(f"{altered} DROP CONSTRAINT IF EXISTS {name}")
-            self.spark.sql(f"{altered} ADD CONSTRAINT {name} CHECK ({condition})")
 
     def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
         """The table's schema and properties."""

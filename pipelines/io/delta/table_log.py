@@ -13,6 +13,9 @@ from urllib.parse import unquote
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.storage import Storage
 
+WIDENED = "widened-condition"
+"""Writer of the commits by which a table of before gets a condition of its record that was replaced by a wider one."""
+
 
 @dataclass(frozen=True)
 class Transaction:
@@ -96,11 +99,15 @@ class TableLog:
                 yield change
 
     def change(self, version: int) -> Change | None:
-        """What a commit did; None when it changed no row and carries no transaction. Raises as `newest_version`."""
+        """What a commit did; None when it changed no row and carries no transaction, or replaced a condition by a wider
+        one. Raises as `newest_version`.
+        """
         actions = self._actions(version)
         files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
         redefines = any("metaData" in action or "protocol" in action for action in actions)
         marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
+        if [mark.writer for mark in marks] == [WIDENED]:
+            return None
         if not (marks or redefines or any(file["dataChange"] for file in files)):
             return None
         operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
