@@ -6,6 +6,7 @@ from typing import Any
 import duckdb
 
 from pipelines import commands
+from pipelines.checks.corrections import count_corrections
 from pipelines.checks.verify_checks import CHECKS, STAGES, Check
 from pipelines.errors import LakeUnavailable, Violation, first_sentence
 from pipelines.io.duckdb.reader import LakeReader
@@ -54,12 +55,14 @@ class Verified:
         ledger_batch_id: The newest batch of the ledger, which was checked up to there.
         checks: Names of the checks that held: all there are.
         topics: What the tables hold of each topic.
+        correction_count: Duplicates that say something else than the scan that counts, as its city.
     """
 
     batch_id: int
     ledger_batch_id: int
     checks: tuple[str, ...]
     topics: tuple[TopicTotal, ...]
+    correction_count: int = 0
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready."""
@@ -72,6 +75,7 @@ class Verified:
             "ledger_batch_id": self.ledger_batch_id,
             "checks": list(self.checks),
             "counts": counts,
+            "correction_count": self.correction_count,
         }
 
     def lines(self) -> list[str]:
@@ -83,6 +87,11 @@ class Verified:
             + (f"; offsets without a committed record: {total.gap_count:,}" if total.gap_count else "")
             for total in self.topics
         ]
+        if self.correction_count:
+            topics.append(
+                f"Duplicates that say something else than the scan that counts: {self.correction_count:,} (`pts report "
+                "--explain` shows those of a package)"
+            )
         where = f"the tables at batch {self.batch_id}, the ledger up to batch {self.ledger_batch_id}"
         return [*topics, f"All {len(self.checks)} checks held: {where}."]
 
@@ -104,14 +113,14 @@ def run(_command: commands.Verify, settings: Settings) -> Verified:
     reader = LakeReader(settings.lake_root, at.versions)
     try:
         with reader.connect(table.name for table in TABLES) as lake:
-            return _verified(lake, at)
+            return _verified(lake, at, settings.kafka.ship_events_format)
     except duckdb.IOException as error:
         for name in at.versions:
             reader.check_files(name)
         raise LakeUnavailable(f"The lake at {reader.root} cannot be read: {first_sentence(error)}.") from error
 
 
-def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot) -> Verified:
+def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot, wire_format: str) -> Verified:
     lake.execute(f"SET VARIABLE batch_id = {at.batch_id}")
     for stage in STAGES:
         for statement in stage.prepare:
@@ -123,6 +132,7 @@ def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot) -> Verified:
         ledger_batch_id=_rows(lake, NEWEST_BATCH)[0]["batch_id"],
         checks=tuple(check.name for check in CHECKS),
         topics=tuple(TopicTotal(**row) for row in _rows(lake, TOPICS)),
+        correction_count=count_corrections(lake, wire_format),
     )
 
 

@@ -8,11 +8,12 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
+from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
 from pipelines.settings import Settings
 from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
-from pipelines.terminal.rendering import iso_utc, page_table, rows_of, status_text
+from pipelines.terminal.rendering import cell_text, iso_utc, page_table, printable, rows_of, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType
@@ -79,21 +80,24 @@ class Explanation:
             while that is not in the ledger yet.
         history: The newest of the batches that brought something of the package, oldest first.
         older_count: How many older ones are left out.
+        repeats: Records that tell one of its scans again, and were dropped.
     """
 
     found: PackageReport
     sources: Mapping[str, Batch | None]
     history: tuple[Entry, ...]
     older_count: int
+    repeats: tuple[Repeat, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready: what `pts report` gives, and `sources`, `history`, `older_count`."""
+        """JSON-ready: what `pts report` gives, and `sources`, `history`, `older_count`, `repeats`."""
         sources = [
             {"coordinates": source, **_batch_json(batch), "versions": _first_shown(source, batch)}
             for source, batch in self.sources.items()
         ]
         history = [entry.as_json() for entry in self.history]
-        return self.found.as_json() | {"sources": sources, "history": history, "older_count": self.older_count}
+        told = {"sources": sources, "history": history, "older_count": self.older_count}
+        return self.found.as_json() | told | {"repeats": [repeat.as_json() for repeat in self.repeats]}
 
     def render(self) -> "Group":
         """A page for the terminal: that of `pts report`, then what made the report, then its history."""
@@ -102,6 +106,8 @@ class Explanation:
         parts: list[RenderableType] = [self.found.render(), "", self._sources_table(), "", self._history_table()]
         if self.older_count:
             parts.append(f"Left out: {self.older_count} older {'batch' if self.older_count == 1 else 'batches'}.")
+        if self.repeats:
+            parts += ["", self._repeats_table()]
         return Group(*parts)
 
     def _sources_table(self) -> "Table":
@@ -115,6 +121,13 @@ class Explanation:
             for source, batch in self.sources.items()
         )
         return page_table("What made the report", headers, cells)
+
+    def _repeats_table(self) -> "Table":
+        cells = (
+            (repeat.coordinates, repeat.repeats or "", "\n".join(map(_difference, repeat.differs.items())) or "nothing")
+            for repeat in self.repeats
+        )
+        return page_table("Repeats, dropped", ("Kafka record", "Scan that counts", "What it says otherwise"), cells)
 
     def _history_table(self) -> "Table":
         headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining", "Status", "Scan", "Route")
@@ -147,6 +160,7 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
         sources={source: None if number is None else batches[number] for source, number in sources.items()},
         history=tuple(history),
         older_count=len(numbers) - len(newest),
+        repeats=repeats_of(reader, tracking_number, found.scans, settings.kafka.ship_events_format),
     )
 
 
@@ -218,6 +232,11 @@ def _said(entry: Entry) -> tuple[str, str, str, str]:
     status = "" if report["event_kafka_offset"] is None else status_text(report["status_code"])
     scan, route = ((source or "").partition("/")[2] for source in sources_of(report).values())
     return f"{remaining} ({current} of {end})", status, scan, route
+
+
+def _difference(entry: tuple[str, tuple[Any, Any]]) -> str:
+    name, (counts, told) = entry
+    return printable(f"{name}: {cell_text(told) or 'nothing'}, not {cell_text(counts) or 'nothing'}")
 
 
 def _second(batch: Batch) -> str:

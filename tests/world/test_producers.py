@@ -1,17 +1,27 @@
 """Producers that do not keep to what was agreed: told of, and never the end of the job."""
 
+import io
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
+from rich.console import Console
 
 from pipelines import commands
 from pipelines.checks import health, verify
+from pipelines.contracts.epoch import EPOCH
+from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, load_examples
+from pipelines.contracts.scan_values import told
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.storage import Storage
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.queries.explain import explanation
 from pipelines.state.lake_choices import FILE, check_choices
+from tests.oracle.judge import judge
 from tests.oracle.makers import route, scan
+from tests.oracle.records import LogRecord
 from tests.replay.offline import fed
 
 CSV = {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "csv"}
@@ -39,6 +49,53 @@ def test_package_in_two_partitions_is_told_of_and_its_repeats_are_dropped(
     (reading,) = (each for each in health.run(commands.Health(), made.settings) if each.name == "scattered_packages")
     assert (reading.value, reading.is_met) == (1, False)
     assert "murmur2" in reading.sentence()
+
+
+def test_corrected_scan_is_counted_and_shown_although_the_first_one_counts(spark: SparkSession, tmp_path: Path) -> None:
+    """Of the same identity, from another city; beside a true repeat."""
+    first = scan(1, stop=1, offset=0, place='US,NY,"New York, NY",10001')
+    made = fed(
+        spark,
+        tmp_path,
+        [
+            [first, replace(first, offset=1), route(1, offset=0)],
+            [scan(1, stop=1, offset=2, place="DE,,Köln,", carrier="DHL"), scan(1, "10:30", stop=2, offset=3)],
+        ],
+    )
+
+    assert verify.run(commands.Verify(), made.settings).correction_count == 1
+    explained = explanation(1, made.settings)
+    assert [(each.coordinates, each.repeats) for each in explained.repeats] == [
+        ("ship-events/0@1", "ship-events/0@0"),
+        ("ship-events/0@2", "ship-events/0@0"),
+    ]
+    assert [dict(each.differs) for each in explained.repeats] == [
+        {},
+        {
+            "carrier_code": ("UPS", "DHL"),
+            "country": ("US", "DE"),
+            "state": ("NY", None),
+            "city": ("New York, NY", "Köln"),
+            "postal_code": ("10001", None),
+        },
+    ]
+    console = Console(file=io.StringIO(), width=200)
+    console.print(explained.render())
+    assert "city: Köln, not New York, NY" in console.file.getvalue()
+    assert explained.as_json()["repeats"][1]["differs"]["city"] == {"counts": "New York, NY", "told": "Köln"}
+
+
+@pytest.mark.parametrize("wire_format", WIRE_FORMATS)
+def test_values_are_told_as_the_rules_read_them(wire_format: str) -> None:
+    """For every accepted example, by the oracle."""
+    examples = [each for each in load_examples("ship-events", wire_format) if each.verdict == ACCEPTED]
+    assert len(examples) > 30
+    for each in examples:
+        record = LogRecord("ship-events", 0, 0, each.timestamp_ms, each.key, each.value)
+        row = judge(record, wire_format)
+        found = told(each.value or b"", wire_format)
+        found["occurred_at"] = (found["occurred_at"] - EPOCH) // timedelta(microseconds=1)
+        assert found == {name: row[name] or None if row[name] == "" else row[name] for name in found}, each.name
 
 
 def test_wire_format_is_chosen_once_and_kept_in_the_lake(spark: SparkSession, tmp_path: Path) -> None:
