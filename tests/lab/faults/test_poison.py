@@ -168,7 +168,8 @@ def test_records_of_the_measured_drain_are_good_and_bad_for_every_reason() -> No
         for maker in makers
     }
     assert all(verdicts[maker] == {ACCEPTED: 40} for maker in (good, good_json, large, huge))
-    assert all(set(verdicts[maker]) == set(Reason) for maker in (bad, bad_json))
+    sendable = set(Reason) - {Reason.BAD_TIMESTAMP}  # the embedded broker takes none of these
+    assert all(set(verdicts[maker]) == sendable for maker in (bad, bad_json))
 
 
 def _on_log(record: Record) -> LogRecord:
