@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -186,3 +187,24 @@ def test_a_folder_with_foreign_files_is_refused(spark: SparkSession, tmp_path: P
     with pytest.raises(LakeMismatch, match=r"gold\.colours cannot be created"):
         Lake(spark, str(tmp_path / "lake")).ensure(COLOURS)
     assert (foreign / "notes.txt").read_text() == "mine"
+
+
+def test_table_with_an_earlier_condition_gets_the_wider_one_and_is_not_taken_for_changed(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Also where the earlier one was taken away, and a crash kept today's from coming."""
+    earlier = replace(COLOURS, constraints={"id_is_positive": "id > 1"})
+    today = replace(COLOURS, earlier_constraints={"id_is_positive": ("id > 1",)})
+    lake = Lake(spark, str(tmp_path))
+    lake.ensure(earlier)
+    version = lake.version(earlier)
+
+    lake.ensure(today)
+
+    assert list(lake.log(today).changes(after=version)) == []
+    assert lake.version(today) == version + 2
+    lake.append(rows(spark, (1, "red")), today, Transaction("a/b", 0), 1)
+    DeltaTable(lake.path(today)).alter.drop_constraint("id_is_positive")
+    Lake(spark, str(tmp_path)).ensure(today)
+    with pytest.raises(LakeMismatch, match="id_is_positive"):
+        Lake(spark, str(tmp_path)).ensure(replace(COLOURS, constraints={"id_is_positive": "id > 2"}))
