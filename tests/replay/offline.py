@@ -10,7 +10,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.checks import verify
+from pipelines.commands import Verify
 from pipelines.engine.batch import Batch, Following
+from pipelines.errors import Violation
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import Offsets
@@ -126,6 +129,12 @@ def planted_bug() -> Iterator[None]:
         yield
     finally:
         object.__setattr__(REPORT, "by", right)
+
+
+def assert_only_the_planted_is_wrong(made: Offline) -> None:
+    """By `pts verify`, that all before the reports holds, and what they say does not."""
+    with pytest.raises(Violation, match="reports_say_what_their_records_say does not hold"):
+        verify.run(Verify(), made.settings)
 
 
 def everything(batch: Batch) -> Following:
