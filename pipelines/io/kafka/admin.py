@@ -31,6 +31,7 @@ LEADER_IN_DOUBT = {
     KafkaError.UNKNOWN_LEADER_EPOCH,  # the client has heard of an election before the broker that it asks
     KafkaError.FENCED_LEADER_EPOCH,  # or after it
 }
+UNKNOWN = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART}
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 
 
@@ -103,8 +104,16 @@ def first_offsets_at(
 ) -> dict[int, int]:
     """Of each partition that has one: the offset of its first record with this timestamp, or a greater one."""
     wanted = {TopicPartition(topic, number): OffsetSpec.for_timestamp(timestamp_ms) for number in partitions}
+    if not wanted:
+        return {}
     with _reaching(bootstrap_servers, _kept_client) as client:
-        found = _listed(client, wanted)[topic] if wanted else {}
+        try:
+            found = _listed(client, wanted)[topic]
+        except KafkaException as error:
+            if error.args[0].code() not in UNKNOWN:
+                raise
+            _kept_client.cache_clear()  # it remembers a topic of that name that is gone
+            found = _listed(_kept_client(bootstrap_servers), wanted)[topic]
     return {partition: offset for partition, offset in found.items() if offset >= 0}
 
 

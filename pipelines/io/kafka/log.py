@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
+from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import first_offsets_at
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.kafka.record_tasks import records_by_tasks
@@ -111,11 +112,18 @@ class KafkaLog:
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
         numbers = [part.partition for part in wanted]
-        plain, odd = divided_at(wanted, first_offsets_at(self._servers, topic, numbers, BEYOND_SPARK_MS))
+        plain, odd = divided_at(wanted, self._beyond_spark(topic, numbers))
         frames = [self._by_spark(topic, plain)] if plain or not odd else []
         if odd:
             frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
         return reduce(DataFrame.unionByName, frames).coalesce(tasks)
+
+    def _beyond_spark(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
+        """Of each partition that has one: the offset of the first record that Spark cannot read."""
+        try:
+            return first_offsets_at(self._servers, topic, partitions, BEYOND_SPARK_MS)
+        except BrokerUnavailable:  # Spark's reader waits for it, and for longer
+            return {}
 
     def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
         frame = (
