@@ -38,7 +38,7 @@ from pipelines.live.resume import (
     starting_offsets,
 )
 from pipelines.settings import Settings
-from pipelines.state.lake_choices import check_choices
+from pipelines.state.lake_choices import check_choices, keep_choices
 from pipelines.state.ledger import Ledger
 from pipelines.state.writer_lease import LiveLock
 from pipelines.tables import OPS_BATCHES
@@ -90,6 +90,10 @@ class LiveJob(LakeJob):
         self._is_on_errand = False
         self._is_cut_off = False
         self._caller: threading.Thread | None = None
+        self._choices = {
+            "PTS_KAFKA__SHIP_EVENTS_FORMAT": settings.kafka.ship_events_format,
+            "PTS_KAFKA__SHIP_ROUTES_FORMAT": settings.kafka.ship_routes_format,
+        }
         self._partitions: dict[str, list[int]] = {}
         self._ended_at = time.monotonic()
 
@@ -114,12 +118,7 @@ class LiveJob(LakeJob):
         return None if planned is None or is_in_ledger(planned, self._planner(), self.last) else planned
 
     def _check_planner(self) -> None:
-        kafka = self._settings.kafka
-        formats = {
-            "PTS_KAFKA__SHIP_EVENTS_FORMAT": kafka.ship_events_format,
-            "PTS_KAFKA__SHIP_ROUTES_FORMAT": kafka.ship_routes_format,
-        }
-        check_choices(Storage(self._spark), self.lake.root, formats)
+        check_choices(Storage(self._spark), self.lake.root, self._choices)
         check_promotions(self.lake.root)
         check_agreement(self.last, self._checkpoint)
 
@@ -136,6 +135,7 @@ class LiveJob(LakeJob):
         servers = self._settings.bootstrap_servers
         check_same_log(self.lake, self._standing.reached, begin, servers)
         check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
+        keep_choices(Storage(self._spark), self.lake.root, self._choices)
         self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
         query = (

@@ -10,7 +10,7 @@ FILE = "_lake.json"
 
 
 def check_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) -> None:
-    """Keeps the choices, of a lake that has none yet: a new one, or one of before.
+    """Compares the choices with those that the lake keeps. One of before keeps none yet.
 
     Args:
         storage: Where the lake is.
@@ -21,11 +21,7 @@ def check_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) 
         LakeMismatch: The lake was made with another one.
     """
     path = f"{lake_root}/{FILE}"
-    if not storage.exists(path):
-        storage.delete(f"{path}.new")
-        storage.write(f"{path}.new", json.dumps(dict(choices), indent=2) + "\n")
-        storage.rename(f"{path}.new", FILE)
-    kept = json.loads(storage.text(path))
+    kept = json.loads(storage.text(path)) if storage.exists(path) else choices
     for variable, value in choices.items():
         if (before := kept.get(variable)) != value:
             raise LakeMismatch(
@@ -33,3 +29,12 @@ def check_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) 
                 f"would be in its tables. Set {variable}={before}; or, if that was wrong from the beginning, point "
                 "PTS_LAKE at a new place, and the job builds the lake anew."
             )
+
+
+def keep_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) -> None:
+    """Writes the choices into a lake that keeps none yet."""
+    path = f"{lake_root}/{FILE}"
+    if not storage.exists(path):
+        storage.delete(f"{path}.new")
+        storage.write(f"{path}.new", json.dumps(dict(choices), indent=2) + "\n")
+        storage.rename(f"{path}.new", FILE)

@@ -18,7 +18,7 @@ from pipelines.errors import LakeMismatch
 from pipelines.io.delta.storage import Storage
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.explain import explanation
-from pipelines.state.lake_choices import FILE, check_choices
+from pipelines.state.lake_choices import FILE, check_choices, keep_choices
 from tests.oracle.judge import judge
 from tests.oracle.makers import route, scan
 from tests.oracle.records import LogRecord
@@ -101,7 +101,10 @@ def test_values_are_told_as_the_rules_read_them(wire_format: str) -> None:
 def test_wire_format_is_chosen_once_and_kept_in_the_lake(spark: SparkSession, tmp_path: Path) -> None:
     storage, root = Storage(spark), str(tmp_path)
     (tmp_path / f"{FILE}.new").write_text("{")  # of a start that was cut off
-    for _ in range(2):
+    check_choices(storage, root, CSV)
+    assert not (tmp_path / FILE).exists(), "nothing is kept before the start is accepted"
+    for choices in (CSV, CSV | {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "json"}):
+        keep_choices(storage, root, choices)
         check_choices(storage, root, CSV)
     with pytest.raises(LakeMismatch, match=r"made with PTS_KAFKA__SHIP_EVENTS_FORMAT=csv, and here it is json"):
         check_choices(storage, root, CSV | {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "json"})
