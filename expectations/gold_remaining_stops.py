@@ -1,14 +1,17 @@
 """Expectations of the reports."""
 
 from expectations.truth import Truth, made_anew
+from pipelines.contracts.rules import Status
 from pipelines.tables import GOLD_REMAINING_STOPS
 
-IN_ORDER = "occurred_at, current_stop_id, coalesce(status_code = 'DL', false), kafka_timestamp"
+IS_DELIVERED = f"coalesce(status_code = '{Status.DELIVERED.value}', false)"
 ONE_PASS = f"""
     WITH package AS (
         SELECT tracking_number, max(scan) AS scan, max(route) AS route FROM (
             SELECT tracking_number, NULL AS route,
-                struct({IN_ORDER}, kafka_partition, kafka_offset) AS scan
+                struct(
+                    occurred_at, current_stop_id, {IS_DELIVERED}, kafka_timestamp, kafka_partition, kafka_offset
+                ) AS scan
             FROM silver.ship_events UNION ALL
             SELECT tracking_number, struct(kafka_timestamp, kafka_partition, kafka_offset, end_stop_id), NULL
             FROM silver.ship_routes

@@ -39,14 +39,14 @@ def start(conf: SparkConf) -> None:
     if SparkContext._gateway:
         return
     _said.clear()
-    heard, told = os.pipe()
-    _listener = Thread(target=_pass_on, args=(heard,), name="what Java says", daemon=True)
+    read_end, write_end = os.pipe()
+    _listener = Thread(target=_pass_on, args=(read_end,), name="stderr of Java", daemon=True)
     _listener.start()
     try:
-        SparkContext._gateway = launch_gateway(conf, {"stderr": told})  # type: ignore[no-untyped-call]
+        SparkContext._gateway = launch_gateway(conf, {"stderr": write_end})  # type: ignore[no-untyped-call]
         SparkContext._jvm = SparkContext._gateway.jvm
     finally:
-        os.close(told)
+        os.close(write_end)
 
 
 def exit_code(patience_seconds: float = 0.0) -> int | None:
@@ -64,7 +64,7 @@ def ended(when: str) -> JavaEnded:
     """
     code = exit_code()
     if _listener:
-        _listener.join(LAST_WORDS_SECONDS)  # until it has heard all
+        _listener.join(LAST_WORDS_SECONDS)  # until it has read all
     reasons = [line for line in _said if REASON.search(line) and not FRAME.match(line)]
     causes = [line for line in reasons if line.startswith("Caused by: ")] or reasons
     words = " ".join(causes[-TOLD_LINES:]).removeprefix("Caused by: ")
@@ -78,8 +78,8 @@ def ended(when: str) -> JavaEnded:
     return JavaEnded(f"Spark's Java {how} {when}{said}. Nothing is lost. {cure}".rstrip())
 
 
-def _pass_on(heard: int) -> None:
-    with os.fdopen(heard, encoding="utf-8", errors="replace") as lines:
+def _pass_on(read_end: int) -> None:
+    with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
         for line in lines:
             _said.append(without_colours(line.rstrip()))
             with suppress(OSError, ValueError):  # nobody listens any more

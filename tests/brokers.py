@@ -1,13 +1,17 @@
 """Real brokers, started by the product's own code, and logs on them."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pyspark.sql import SparkSession
+
 from pipelines import commands
 from pipelines.io.kafka.admin import topic_states
 from pipelines.live import topics
+from pipelines.live.live_job import LiveJob
 from pipelines.settings import Broker, Kafka, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
@@ -17,6 +21,11 @@ def embedded(home: Path) -> Settings:
     """Settings of an embedded stack of its own, on free ports."""
     port, controller_port = unused_ports()
     return Settings(home=home, broker=Broker(port=port, controller_port=controller_port, heap_mb=256))
+
+
+def drain(spark: SparkSession, settings: Settings) -> None:
+    """All that the log holds now, into the lake."""
+    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
 
 
 @contextmanager

@@ -12,24 +12,13 @@ from pyspark.sql import functions as F
 from lab.faults.records import Lane
 from pipelines.contracts.examples import ACCEPTED
 from pipelines.contracts.topics import SHIP_ROUTES, Topic
+from pipelines.io.kafka.record_tasks import SCHEMA
 from pipelines.session import UNFUSED_ROWS, planned_for
 from pipelines.transforms.judge import judged
 from tests.comparison import archived
 from tests.oracle.judge import judge
 from tests.oracle.records import LogRecord
 from tests.oracle.rejection import RejectedError
-
-RECORDS = pa.schema(
-    {
-        "key": pa.binary(),
-        "value": pa.binary(),
-        "headers": pa.list_(pa.struct({"key": pa.string(), "value": pa.binary()})),
-        "kafka_topic": pa.string(),
-        "kafka_partition": pa.int32(),
-        "kafka_offset": pa.int64(),
-        "kafka_timestamp": pa.timestamp("us", "UTC"),
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -69,7 +58,7 @@ def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane
     typed = (F.unix_micros(name).alias(name) if name == "occurred_at" else F.col(name) for name in names)
     with planned_for(spark, 0 if lane.are_few else UNFUSED_ROWS + 1):
         # Without the exchange, rows that come from memory would be judged while the query is planned, by other code.
-        rows = pa.Table.from_pylist([archived(record) for record in records], RECORDS)
+        rows = pa.Table.from_pylist([archived(record) for record in records], SCHEMA)
         frame = spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)
         answers = judged(frame, lane.topic, lane.wire_format).select("kafka_offset", "reason", *typed).toArrow()
     told = answers.sort_by("kafka_offset").to_pydict()

@@ -122,12 +122,12 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     names = [table.name for table in (*TABLES, *(each for each in NOT_IN_THE_LEDGER if each.name in there))]
     files = {name: len(reader.open(name).file_uris()) for name in names}
     largest = max(files, key=lambda name: files[name])
+    yield Reading("file_count", files[largest], limits.file_count, "`pts compact` makes few of many", largest)
     if Supervisor(settings).services()["airflow-scheduler"].is_alive:
         yield Reading(
             "airflow_task_seconds", airflow.seconds_without_a_task(settings, now) or 0.0, limits.airflow_task_seconds,
             f"Airflow starts none: {airflow.LOOK.format(airflow.home(settings))}",
         )  # fmt: skip
-    yield Reading("file_count", files[largest], limits.file_count, "`pts compact` makes few of many", largest)
 
 
 def _of_the_heart(settings: Settings, now: datetime) -> Iterator[Reading]:

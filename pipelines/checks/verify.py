@@ -62,7 +62,7 @@ class Verified:
     ledger_batch_id: int
     checks: tuple[str, ...]
     topics: tuple[TopicTotal, ...]
-    correction_count: int = 0
+    correction_count: int
 
     def as_json(self) -> dict[str, Any]:
         """JSON-ready."""

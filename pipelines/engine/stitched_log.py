@@ -1,13 +1,13 @@
 """The log as far back as there is any of it: Kafka, and bronze for what Kafka has let go."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 
 from pyspark.sql import DataFrame
 
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.delta.lake import Lake
-from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, within
+from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, divided, within
 from pipelines.tables import TABLES
 
 BRONZE = {topic.name: f"bronze.{topic.name.replace('-', '_')}" for topic in INPUT_TOPICS}
@@ -40,13 +40,3 @@ class StitchedLog:
 
     def send(self, messages: DataFrame, topic: str, expected: int) -> None:
         """Nobody is told what a replay makes, before it is promoted."""
-
-
-def divided(ranges: Sequence[OffsetRange], begin: Offsets) -> tuple[list[OffsetRange], list[OffsetRange]]:
-    """What of the ranges comes before the offsets, and what does not; none of them is empty."""
-    before, after = [], []
-    for part in ranges:
-        edge = min(max(begin.get(part.topic, {}).get(part.partition, 0), part.start), part.end)
-        before.append(OffsetRange(part.topic, part.partition, part.start, edge))
-        after.append(OffsetRange(part.topic, part.partition, edge, part.end))
-    return [part for part in before if part.size], [part for part in after if part.size]

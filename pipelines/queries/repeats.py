@@ -6,13 +6,16 @@ from typing import Any
 
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.scan_values import DETAILS, told
+from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.queries.report import coordinates
 from pipelines.tables import BRONZE_SHIP_EVENTS, SILVER_QUARANTINE, SILVER_SHIP_EVENTS
 
 DROPPED = f"""
     SELECT kafka_topic, kafka_partition, kafka_offset, value FROM {BRONZE_SHIP_EVENTS.name}
     ANTI JOIN (FROM {SILVER_SHIP_EVENTS.name} WHERE tracking_number = $1) USING (kafka_partition, kafka_offset)
-    ANTI JOIN (FROM {SILVER_QUARANTINE.name} WHERE kafka_topic = 'ship-events') USING (kafka_partition, kafka_offset)
+    ANTI JOIN (FROM {SILVER_QUARANTINE.name} WHERE kafka_topic = '{SHIP_EVENTS.name}')
+        USING (kafka_partition, kafka_offset)
     WHERE key = encode($1::VARCHAR) ORDER BY kafka_partition, kafka_offset
 """
 
@@ -64,8 +67,4 @@ def _repeat(
 ) -> Repeat:
     scan = kept.get(tuple(said[name] for name in SCAN_IDENTITY))
     differs = {name: (scan[name], said[name]) for name in DETAILS if scan and scan[name] != said[name]}
-    return Repeat(_place(row), _place(scan) if scan else None, differs)
-
-
-def _place(row: Mapping[str, Any]) -> str:
-    return f"{row['kafka_topic']}/{row['kafka_partition']}@{row['kafka_offset']}"
+    return Repeat(coordinates(row), coordinates(scan) if scan else None, differs)

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.commands import ReplayPlan
-from pipelines.engine.stitched_log import BRONZE, divided
+from pipelines.engine.stitched_log import BRONZE
 from pipelines.errors import LakeUnavailable, LogTruncated
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
-from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
+from pipelines.io.kafka.log import OffsetRange, Offsets, divided, ranges_between
 from pipelines.live.resume import check_ends, check_partitions
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Replays, Step

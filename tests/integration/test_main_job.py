@@ -1,7 +1,6 @@
 """The main job on a real broker: its tables are the log's, whatever happens to the job on the way."""
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,11 +14,10 @@ from pipelines import commands
 from pipelines.errors import LakeMismatch, LogTruncated
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live import topics
-from pipelines.live.live_job import LiveJob
 from pipelines.replay import build, compare, promote
 from pipelines.settings import Settings, Stream, WireFormat
 from pipelines.stack import simulate
-from tests.brokers import empty_log
+from tests.brokers import drain, empty_log
 from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
 from tests.integration.log_reader import INPUTS, read_log
 from tests.integration.topic_deletion import delete_topics
@@ -56,10 +54,6 @@ def stand(broker: str, request: pytest.FixtureRequest, tmp_path_factory: pytest.
     formats = {"ship_events_format": wire_format, "ship_routes_format": wire_format}
     with empty_log(broker, tmp_path_factory.mktemp(wire_format), partitions=3, **formats) as settings:
         yield Stand(settings.model_copy(update={"stream": Stream(max_records_per_batch=2_500)}), wire_format)
-
-
-def drain(spark: SparkSession, settings: Settings) -> None:
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
 
 
 def test_lake_equals_the_log_after_a_drain_and_after_the_next(spark: SparkSession, stand: Stand) -> None:

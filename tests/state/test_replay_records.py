@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.engine.stitched_log import divided
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
-from pipelines.io.kafka.log import OffsetRange, Offsets
+from pipelines.io.kafka.log import OffsetRange, Offsets, divided
 from pipelines.state.replay_records import Promotion, Replay, Replays, Step
 
 OFFSETS = st.lists(st.integers(0, 50), min_size=2, max_size=2)

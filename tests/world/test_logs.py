@@ -1,6 +1,5 @@
 """Logs that somebody else made: with partitions of their own, and from which the beginning is gone."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
@@ -16,9 +15,9 @@ from pipelines.checks import verify
 from pipelines.contracts.topics import TOPICS
 from pipelines.io.kafka.admin import first_offsets_at
 from pipelines.live import topics
-from pipelines.live.live_job import LiveJob
 from pipelines.replay import build, compare, plan
 from pipelines.settings import Kafka, Settings
+from tests.brokers import drain
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
 from tests.integration.topic_deletion import delete_topics
@@ -51,10 +50,6 @@ def send(settings: Settings, stop: int) -> None:
             place = package % PARTITIONS[record.topic]
             producer.produce(record.topic, record.value, record.key, place, timestamp=record.timestamp_ms)
     assert producer.flush(30) == 0
-
-
-def drain(spark: SparkSession, settings: Settings) -> None:
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
 
 
 def test_topics_that_exist_are_taken_as_they_are(settings: Settings) -> None:

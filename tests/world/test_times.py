@@ -1,6 +1,5 @@
 """Times that producers got wrong, in every unit: read, judged, stored and shown."""
 
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +14,12 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.kafka.log import KafkaLog, OffsetRange, divided_at
-from pipelines.live.live_job import LiveJob
+from pipelines.io.kafka.log import KafkaLog, OffsetRange, divided
 from pipelines.queries import quarantine
 from pipelines.queries.explain import explanation
 from pipelines.settings import Settings
 from pipelines.terminal.rendering import iso_utc, rows_of
-from tests.brokers import empty_log
+from tests.brokers import drain, empty_log
 from tests.comparison import archived, assert_lake_equals_log, in_micros
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
@@ -60,10 +58,6 @@ def send(settings: Settings, *records: LogRecord) -> None:
 
 def told_at(record: LogRecord, milliseconds: int) -> LogRecord:
     return LogRecord(record.topic, record.partition, 0, milliseconds, record.key, record.value)
-
-
-def drain(spark: SparkSession, settings: Settings) -> None:
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
 
 
 def test_no_time_of_a_record_stops_the_job_or_blinds_a_reader(spark: SparkSession, settings: Settings) -> None:
@@ -112,7 +106,7 @@ def test_both_readers_of_the_log_give_the_same_records(spark: SparkSession, sett
 
 def test_ranges_are_cut_where_a_partition_has_a_record_that_spark_cannot_read() -> None:
     ranges = [OffsetRange("a", part, 10, 20) for part in range(5)]
-    before, after = divided_at(ranges, {0: 5, 1: 10, 2: 15, 3: 20})
+    before, after = divided(ranges, {"a": {0: 5, 1: 10, 2: 15, 3: 20, 4: 25}})
     assert [(part.partition, part.start, part.end) for part in before] == [(2, 10, 15), (3, 10, 20), (4, 10, 20)]
     assert [(part.partition, part.start, part.end) for part in after] == [(0, 10, 20), (1, 10, 20), (2, 15, 20)]
 

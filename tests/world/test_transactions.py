@@ -1,6 +1,5 @@
 """What producers take back in a transaction is no record, wherever it is looked for."""
 
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -11,9 +10,8 @@ from pipelines import commands
 from pipelines.checks import health, verify
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import end_offsets, records_between
-from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
-from tests.brokers import empty_log
+from tests.brokers import drain, empty_log
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import INPUTS, read_log
 from tests.oracle.makers import route, scan
@@ -40,10 +38,6 @@ def send(producer: Producer, *records: LogRecord) -> None:
     for record in records:
         producer.produce(record.topic, record.value, record.key, timestamp=record.timestamp_ms)
     assert producer.flush(30) == 0
-
-
-def drain(spark: SparkSession, settings: Settings) -> None:
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
 
 
 def scans(settings: Settings) -> set[tuple[int, int]]:

@@ -65,11 +65,11 @@ class Lake:
         if not self.exists(table):
             self._create(table)
             return
-        for name, condition in (
-            outgrown_constraints(table, self._definition(table)[1]).items() if self.is_folder else ()
-        ):
+        definition = self._definition(table)
+        outgrown = outgrown_constraints(table, definition[1]) if self.is_folder else {}
+        for name, condition in outgrown.items():
             delta_rs.replace_constraint(self.path(table), name, condition)
-        if found := list(differences(table, *self._definition(table))):
+        if found := list(differences(table, *(self._definition(table) if outgrown else definition))):
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(found)}. "
                 "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."

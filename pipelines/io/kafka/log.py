@@ -77,6 +77,16 @@ def ends(ranges: Iterable[OffsetRange]) -> Offsets:
     return offsets
 
 
+def divided(ranges: Iterable[OffsetRange], at: Offsets) -> tuple[list[OffsetRange], list[OffsetRange]]:
+    """What of the ranges comes before the offsets, and what does not; none of them is empty."""
+    before, after = [], []
+    for part in ranges:
+        edge = min(max(at.get(part.topic, {}).get(part.partition, 0), part.start), part.end)
+        before.append(replace(part, end=edge))
+        after.append(replace(part, start=edge))
+    return [part for part in before if part.size], [part for part in after if part.size]
+
+
 def within(ranges: Iterable[OffsetRange]) -> Column:
     """Whether a row's Kafka coordinates are in one of the ranges. Delta skips the files whose offsets are outside."""
     condition = F.lit(False)
@@ -111,19 +121,19 @@ class KafkaLog:
         """
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
-        numbers = [part.partition for part in wanted]
-        plain, odd = divided_at(wanted, self._beyond_spark(topic, numbers))
+        plain, odd = divided(wanted, {topic: self._readable_ends(topic, wanted)})
         frames = [self._by_spark(topic, plain)] if plain or not odd else []
         if odd:
             frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
         return reduce(DataFrame.unionByName, frames).coalesce(tasks)
 
-    def _beyond_spark(self, topic: str, partitions: Iterable[int]) -> dict[int, int]:
-        """Of each partition that has one: the offset of the first record that Spark cannot read."""
+    def _readable_ends(self, topic: str, ranges: Sequence[OffsetRange]) -> dict[int, int]:
+        """By partition: the offset of the first record that Spark cannot read; without one, the end of the range."""
+        ends_of = {part.partition: part.end for part in ranges}
         try:
-            return first_offsets_at(self._servers, topic, partitions, BEYOND_SPARK_MS)
+            return ends_of | first_offsets_at(self._servers, topic, ends_of, BEYOND_SPARK_MS)
         except BrokerUnavailable:  # Spark's reader waits for it, and for longer
-            return {}
+            return ends_of
 
     def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
         frame = (
@@ -171,18 +181,6 @@ class KafkaLog:
             producer.flush()
             return
         messages.write.format("kafka").options(**self._options).option("topic", topic).save()
-
-
-def divided_at(
-    ranges: Iterable[OffsetRange], offsets: Mapping[int, int]
-) -> tuple[list[OffsetRange], list[OffsetRange]]:
-    """Ranges of one topic, and what of them is at a partition's offset here or after it."""
-    before, after = [], []
-    for part in ranges:
-        cut = min(max(offsets.get(part.partition, part.end), part.start), part.end)
-        before += [replace(part, end=cut)] if cut > part.start else []
-        after += [replace(part, start=cut)] if cut < part.end else []
-    return before, after
 
 
 def _within_years(time: Column) -> Column:

@@ -7,16 +7,13 @@ from typing import cast
 import pyarrow as pa
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
 
 Range = tuple[str, int, int, int]
 """Topic, partition, and offsets from the first to the one after the last."""
 
-COLUMNS = (
-    "key BINARY, value BINARY, headers ARRAY<STRUCT<`key`: STRING, `value`: BINARY>>, kafka_topic STRING, "
-    "kafka_partition INT, kafka_offset BIGINT, kafka_timestamp TIMESTAMP"
-)
 SCHEMA = pa.schema(
     {
         "key": pa.binary(),
@@ -44,7 +41,7 @@ def records_by_tasks(spark: SparkSession, bootstrap_servers: str, ranges: Sequen
             for number in batch["id"].to_pylist():
                 yield from _read(bootstrap_servers, ranges[number])
 
-    return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(read, COLUMNS)
+    return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(read, from_arrow_schema(SCHEMA))
 
 
 def _read(bootstrap_servers: str, wanted: Range) -> Iterator[pa.RecordBatch]:
