@@ -15,7 +15,6 @@ from expectations.suites import SUITES
 from expectations.truth import Suite, Truth, parameter
 from expectations.validation import Measured, Verdicts, validated
 from pipelines.commands import Check
-from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
@@ -88,9 +87,9 @@ def measure(lake: Lake, suites: Iterable[Suite], at: Snapshot, now: datetime) ->
 def _views(lake: Lake, at: Snapshot) -> Iterator[None]:
     for table in EXPECTED:
         if table == OPS_BATCHES:
-            rows = lake.scan(table).where(F.col("batch_id") <= at.batch_id)
+            rows = lake.read(table).where(F.col("batch_id") <= at.batch_id)
         else:
-            rows = lake.read_at(table, at.versions[table.name])
+            rows = lake.read(table, at.versions[table.name])
         rows.createOrReplaceTempView(_view(table))
     try:
         yield
@@ -156,8 +155,7 @@ def _append(lake: Lake, found: Checked) -> None:
         }
         for result in found.results
     ]
-    frame = lake.spark.createDataFrame(_arrow(rows), schema_of(OPS_QUALITY))
-    lake.append(frame, OPS_QUALITY, Transaction(f"check-{found.checked_at.isoformat()}/quality", 0), len(rows))
+    lake.append_rows(_arrow(rows), OPS_QUALITY, Transaction(f"check-{found.checked_at.isoformat()}/quality", 0))
 
 
 def _arrow(rows: Sequence[dict[str, object]]) -> pa.Table:

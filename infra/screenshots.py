@@ -17,8 +17,6 @@ from typing import Any
 
 from aot_cache import run_job, unused_ports
 from playwright.sync_api import Page, expect, sync_playwright
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from pipelines import commands
 from pipelines.graph import FLOWS
@@ -77,11 +75,8 @@ def planted_bug() -> Iterator[None]:
     (flow,) = (flow for flow in FLOWS if flow.name == WRONG)
     right = flow.by
 
-    def wrong(*frames: DataFrame) -> DataFrame:
-        times = F.when(F.col("status_code") == "DL", 2).otherwise(1)
-        return right(*frames).withColumn("scan_count", times * F.col("scan_count"))
-
-    object.__setattr__(flow, "by", wrong)
+    twice = "CASE WHEN status_code = 'DL' THEN 2 ELSE 1 END"
+    object.__setattr__(flow, "by", f"SELECT * REPLACE ({twice} * scan_count AS scan_count) FROM ({right})")
     try:
         yield
     finally:

@@ -117,7 +117,7 @@ class AlertFailed(PtsError):
 
 
 class JavaEnded(PtsError):
-    """Spark's Java ended by itself: it got no memory, or had none left, or somebody killed it."""
+    """Spark's Java, or a process of its tasks, ended by itself: it had no memory left, or somebody killed it."""
 
     exit_code = 19
 

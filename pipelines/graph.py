@@ -1,28 +1,29 @@
 """The whole pipeline on one screen: what flows from where into which table.
 
     ship-events ─┬► silver.ship_events ──┬► gold.remaining_stops ─► package-reports
-    ship-routes ─┬► silver.ship_routes ──┘
-                 ┊
-                 └┄► bronze.ship_events, bronze.ship_routes ┄► silver.quarantine
+                 ├► bronze.ship_events   │
+                 ├► silver.quarantine    │
+                 ├► bronze.ship_routes   │
+    ship-routes ─┴► silver.ship_routes ──┘
 
     silver.ship_events ┬┄► gold.stop_activity ┄► gold.busiest_stops          ops.batches: one row when all of it stands
                        ├┄► gold.carrier_throughput
                        └┄► gold.failed_delivery_alerts
 
-In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the others. Live and
-replay run these same flows; only the range of the log and the lake differ.
+What a record is, is said once, by Spark (`transforms/judge.py`). What becomes of a table is a query: one that reads
+records runs where Spark reads them, in a task for each part of the log; one that reads tables runs in DuckDB, in the
+job's process. In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the
+others. Live and replay run these same flows; only the range of the log and the lake differ.
 
-There are two paces. What people watch (─) moves with every batch. The rest (┄) follows: every
+There are two paces. The records, and what people watch (─), move with every batch. The rest (┄) follows: every
 `PTS_STREAM__FOLLOW_SECONDS`, all of it is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next
 batches, so that none of them gets long. Where each table stands is its position in the ledger.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
-
-from pyspark.sql import DataFrame
 
 from pipelines.contracts.rules import ALERT_WINDOW
 from pipelines.contracts.topics import PACKAGE_REPORTS, SHIP_EVENTS, SHIP_ROUTES, Topic
@@ -40,44 +41,23 @@ from pipelines.tables import (
     SILVER_SHIP_ROUTES,
     Table,
 )
-from pipelines.transforms.bronze_records import archived
-from pipelines.transforms.busiest_stops import busiest_stops
-from pipelines.transforms.carrier_throughput import carrier_throughput
-from pipelines.transforms.distinct_scans import distinct_scans
-from pipelines.transforms.failed_delivery_alerts import failed_delivery_alerts
-from pipelines.transforms.package_reports import package_reports
-from pipelines.transforms.rejected import rejected_events, rejected_routes
-from pipelines.transforms.remaining_stops import remaining_stops
-from pipelines.transforms.route_versions import route_versions
-from pipelines.transforms.stop_activity import stop_activity
-
-
-@dataclass(frozen=True)
-class Log:
-    """The records of a topic that the flow's table does not hold yet, as they stand on the log."""
-
-    topic: Topic
-
-
-@dataclass(frozen=True)
-class StartedAt:
-    """The time at which the batch began."""
+from pipelines.transforms.bronze_records import BRONZE_RECORDS
+from pipelines.transforms.busiest_stops import BUSIEST_STOPS
+from pipelines.transforms.carrier_throughput import CARRIER_THROUGHPUT
+from pipelines.transforms.distinct_scans import DISTINCT_SCANS
+from pipelines.transforms.failed_delivery_alerts import FAILED_DELIVERY_ALERTS
+from pipelines.transforms.package_reports import PACKAGE_REPORT_MESSAGES
+from pipelines.transforms.rejected import REJECTED
+from pipelines.transforms.remaining_stops import REMAINING_STOPS
+from pipelines.transforms.route_versions import ROUTE_VERSIONS
+from pipelines.transforms.stop_activity import STOP_ACTIVITY
 
 
 @dataclass(frozen=True)
 class Judged:
-    """The batch's records of a topic, with a verdict on each."""
+    """The records of a topic that the flow's table does not hold yet, with a verdict on each."""
 
     topic: Topic
-
-
-@dataclass(frozen=True)
-class NotAccepted:
-    """New records of a bronze table that are not in silver, with a verdict on each: rejected ones and duplicates."""
-
-    topic: Topic
-    bronze: Table
-    silver: Table
 
 
 @dataclass(frozen=True)
@@ -89,7 +69,7 @@ class New:
 
 
 @dataclass(frozen=True)
-class Comparable:
+class Known:
     """Earlier batches' rows that a scan of this batch could equal: those of the same hours."""
 
     table: Table
@@ -111,14 +91,12 @@ class Around:
     margin: timedelta
 
 
-Read = Log | StartedAt | Judged | NotAccepted | New | Comparable | Current | Around
+Read = Judged | New | Known | Current | Around
 
 
 def tables_read(read: Read) -> tuple[Table, ...]:
     match read:
-        case NotAccepted(_, bronze, silver):
-            return bronze, silver
-        case New(table, _) | Comparable(table):
+        case New(table, _) | Known(table):
             return (table,)
         case Current(table, expired):
             return (table, expired) if expired else (table,)
@@ -130,10 +108,12 @@ def tables_read(read: Read) -> tuple[Table, ...]:
 
 @dataclass(frozen=True)
 class Publication:
-    """Messages about the rows that a fold changes, sent before the table shows them: at least once."""
+    """Messages about the rows that a fold changes (`reports` in the query), sent before the table shows them: at least
+    once.
+    """
 
     topic: Topic
-    by: Callable[[DataFrame], DataFrame]
+    by: str
 
 
 ROW_TIMES = "window_start", "occurred_at"
@@ -147,8 +127,8 @@ class Flow:
     Attributes:
         name: The flow's one name, in transaction ids, logs and the ledger.
         into: The table written.
-        by: The pure function that gives the rows, called with one frame (or time) per read.
-        reads: What the function is given.
+        by: The query that gives the rows (`transforms`).
+        reads: What the query reads, by the names that it has there.
         write: `append` adds the rows; `merge` replaces the rows of the table that have the same key; `add` adds the
             table's measures to those of the row with the same key.
         turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
@@ -160,8 +140,8 @@ class Flow:
 
     name: str
     into: Table
-    by: Callable[..., DataFrame]
-    reads: tuple[Read, ...]
+    by: str
+    reads: Mapping[str, Read]
     write: Literal["append", "merge", "add"] = "append"
     turn: str | None = None
     publishes: Publication | None = None
@@ -177,58 +157,73 @@ class Flow:
 
     def needs(self, other: "Flow") -> bool:
         """Whether it waits for the other: it reads what that one writes, or writes the same table."""
-        return other.into == self.into or any(other.into in tables_read(read) for read in self.reads)
+        return other.into == self.into or any(other.into in tables_read(read) for read in self.reads.values())
+
+    @property
+    def topic(self) -> Topic | None:
+        """The topic whose records it reads, if it reads records."""
+        return next((read.topic for read in self.reads.values() if isinstance(read, Judged)), None)
 
     @property
     def archive(self) -> Table | None:
         """Where rows go that the table lets go and that may have to come back."""
-        return next((read.expired for read in self.reads if isinstance(read, Current) and read.expired), None)
+        return next((read.expired for read in self.reads.values() if isinstance(read, Current) and read.expired), None)
 
 
 NEW_SCANS, NEW_ROUTES = New(SILVER_SHIP_EVENTS, SHIP_EVENTS), New(SILVER_SHIP_ROUTES, SHIP_ROUTES)
 
+ACCEPTED = (NEW_SCANS.table, NEW_ROUTES.table)
+"""The tables of accepted records, from which all folds follow."""
+
+ARCHIVES = {SHIP_EVENTS.name: BRONZE_SHIP_EVENTS, SHIP_ROUTES.name: BRONZE_SHIP_ROUTES}
+"""By topic: the table that keeps its records as they stand on the log."""
+
 FLOWS = (
-    Flow("accept_events", SILVER_SHIP_EVENTS, distinct_scans, (Judged(SHIP_EVENTS), Comparable(SILVER_SHIP_EVENTS))),
-    Flow("accept_routes", SILVER_SHIP_ROUTES, route_versions, (Judged(SHIP_ROUTES),)),
+    Flow(
+        "accept_events",
+        SILVER_SHIP_EVENTS,
+        DISTINCT_SCANS,
+        {"records": Judged(SHIP_EVENTS), "known": Known(SILVER_SHIP_EVENTS)},
+    ),
+    Flow("accept_routes", SILVER_SHIP_ROUTES, ROUTE_VERSIONS, {"records": Judged(SHIP_ROUTES)}),
     Flow(
         "remaining_stops",
         GOLD_REMAINING_STOPS,
-        remaining_stops,
-        (NEW_SCANS, NEW_ROUTES, Current(GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS)),
+        REMAINING_STOPS,
+        {
+            "new_scans": NEW_SCANS,
+            "new_routes": NEW_ROUTES,
+            "current": Current(GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS),
+        },
         write="merge",
-        publishes=Publication(PACKAGE_REPORTS, package_reports),
+        publishes=Publication(PACKAGE_REPORTS, PACKAGE_REPORT_MESSAGES),
     ),
-    Flow("archive_events", BRONZE_SHIP_EVENTS, archived, (Log(SHIP_EVENTS), StartedAt()), turn="archives"),
-    Flow("archive_routes", BRONZE_SHIP_ROUTES, archived, (Log(SHIP_ROUTES), StartedAt()), turn="archives"),
-    Flow(
-        "quarantine_events",
-        SILVER_QUARANTINE,
-        rejected_events,
-        (NotAccepted(SHIP_EVENTS, BRONZE_SHIP_EVENTS, SILVER_SHIP_EVENTS),),
-        turn="archives",
-    ),
-    Flow(
-        "quarantine_routes",
-        SILVER_QUARANTINE,
-        rejected_routes,
-        (NotAccepted(SHIP_ROUTES, BRONZE_SHIP_ROUTES, SILVER_SHIP_ROUTES),),
-        turn="archives",
-    ),
-    Flow("stop_activity", GOLD_STOP_ACTIVITY, stop_activity, (NEW_SCANS,), write="add", turn="stops"),
+    Flow("keep_events", BRONZE_SHIP_EVENTS, BRONZE_RECORDS, {"records": Judged(SHIP_EVENTS)}),
+    Flow("keep_routes", BRONZE_SHIP_ROUTES, BRONZE_RECORDS, {"records": Judged(SHIP_ROUTES)}),
+    Flow("reject_events", SILVER_QUARANTINE, REJECTED, {"records": Judged(SHIP_EVENTS)}),
+    Flow("reject_routes", SILVER_QUARANTINE, REJECTED, {"records": Judged(SHIP_ROUTES)}),
+    Flow("stop_activity", GOLD_STOP_ACTIVITY, STOP_ACTIVITY, {"scans": NEW_SCANS}, write="add", turn="stops"),
     Flow(
         "busiest_stops",
         GOLD_BUSIEST_STOPS,
-        busiest_stops,
-        (NEW_SCANS, Current(GOLD_STOP_ACTIVITY)),
+        BUSIEST_STOPS,
+        {"scans": NEW_SCANS, "activity": Current(GOLD_STOP_ACTIVITY)},
         write="merge",
         turn="stops",
     ),
-    Flow("carrier_throughput", GOLD_CARRIER_THROUGHPUT, carrier_throughput, (NEW_SCANS,), write="add", turn="carriers"),
+    Flow(
+        "carrier_throughput",
+        GOLD_CARRIER_THROUGHPUT,
+        CARRIER_THROUGHPUT,
+        {"scans": NEW_SCANS},
+        write="add",
+        turn="carriers",
+    ),
     Flow(
         "failed_delivery_alerts",
         GOLD_FAILED_DELIVERY_ALERTS,
-        failed_delivery_alerts,
-        (NEW_SCANS, Around(NEW_SCANS, ALERT_WINDOW)),
+        FAILED_DELIVERY_ALERTS,
+        {"new_scans": NEW_SCANS, "scans": Around(NEW_SCANS, ALERT_WINDOW)},
         write="merge",
         turn="alerts",
     ),
@@ -246,6 +241,6 @@ def with_dependents(names: Iterable[str]) -> frozenset[str]:
     """The tables and all gold tables that are made from them, by name."""
     found = set(names)
     for flow in FLOWS:
-        if any(isinstance(read, Current) and read.table.name in found for read in flow.reads):
+        if any(isinstance(read, Current) and read.table.name in found for read in flow.reads.values()):
             found.add(flow.into.name)
     return frozenset(found)

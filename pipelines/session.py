@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,11 +64,6 @@ PROPERTIES = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Files are named to Spark (`Lake.scan`); above so many it would look at each of them in a job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-    # To held records that it writes to disk, Java's serializer would keep a reference until the hundredth.
-    "spark.serializer.objectStreamReset": "1",
-    # What is held, is held for seconds: to compress it takes longer than it saves.
-    "spark.sql.inMemoryColumnarStorage.compressed": "false",
-    "spark.databricks.delta.write.txnVersion.autoReset.enabled": "true",
     # The job plans its reads anew in each batch; consumers of the last one, and what they have
     # fetched ahead, are of no use for long.
     "spark.kafka.consumer.cache.timeout": "5s",
@@ -76,8 +72,9 @@ PROPERTIES = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Every hash table and sort begins with a page, by default of a 32nd of the heap: zeroed, and soon garbage.
     "spark.buffer.pageSize": "2m",
-    # Records may be large: readers and writers of Parquet hold few rows at once, not 4,096 and 100. What a reader holds
-    # of a column of many bytes grows by a fifth, not to twice what is needed, and is let go after its rows.
+    # Records may be large: where Spark reads and writes Parquet (a replay of what Kafka let go, a comparison), it holds
+    # few rows at once, not 4,096 and 100. What a reader holds of a column of many bytes grows by a fifth, not to twice
+    # what is needed, and is let go after its rows.
     "spark.sql.parquet.columnarReaderBatchSize": "16",
     "spark.sql.inMemoryColumnarStorage.hugeVectorThreshold": "8m",
     "spark.sql.inMemoryColumnarStorage.hugeVectorReserveRatio": "1.2",
@@ -85,7 +82,10 @@ PROPERTIES = {
     "spark.hadoop.parquet.block.size.row.check.min": "1",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # What the job takes out of Spark: the rows of small batches, unless they are large (`io/delta/row_sizes.py`).
+    # Loads what a task's Python needs once, before it is forked.
+    "spark.python.daemon.module": "pipelines.engine.task_daemon",
+    # What tasks hand to Python at once: records may be large.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
 }
@@ -93,6 +93,9 @@ PROPERTIES = {
 
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Nothing that runs in this process listens beyond the loopback interface."""
+
+TASK_ATTEMPTS = 4
+"""Spark's default everywhere but on this machine, where it would be 1."""
 
 UNFUSED_ROWS = 10_000
 """Up to here, compiling a plan's stages as wholes costs more than it saves."""
@@ -151,7 +154,8 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         **PROPERTIES,
         **settings.spark.conf,
     }
-    conf = SparkConf().setAppName(name).setMaster(settings.spark.master).setAll(list(properties.items()))
+    conf = SparkConf().setAppName(name).setMaster(with_retries(settings.spark.master))
+    conf.setAll(list(properties.items()))
     if settings.spark.master.startswith("local"):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     logging.getLogger().addFilter(_is_not_of_the_gateway)
@@ -166,6 +170,11 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def with_retries(master: str) -> str:
+    """The master URL; on this machine, too, a task is tried again whose process has ended, as often as on others."""
+    return re.sub(r"\Alocal\[([^,\]]+)\]\Z", rf"local[\1,{TASK_ATTEMPTS}]", master)
 
 
 def scratch_of(home: Path) -> Path:

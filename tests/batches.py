@@ -31,13 +31,14 @@ class Crashed(Exception):
 
 
 class CrashingLake(Lake):
-    """Ends the process after a given number of writes: those under way beside the last may still be done, or not.
+    """Ends the process after a given number of writes, or after that of a table: those under way beside the last may
+    still be done, or not.
 
     Attributes:
         written: The tables that were written.
     """
 
-    def __init__(self, spark: SparkSession, root: str, writes: int) -> None:
+    def __init__(self, spark: SparkSession, root: str, writes: int | str) -> None:
         super().__init__(spark, root)
         self._writes = writes
         self.written: list[str] = []
@@ -53,7 +54,7 @@ class CrashingLake(Lake):
         return commit
 
     def _crash_if_over(self) -> None:
-        if len(self.written) >= self._writes:
+        if self._writes in self.written if isinstance(self._writes, str) else len(self.written) >= self._writes:
             raise Crashed
 
 
@@ -89,7 +90,7 @@ def run(
     What follows moves with every batch, and as far, unless `following` says otherwise of a batch without a word on it.
     """
     log: Any = MemoryLog(spark, records)
-    ledger = Ledger(spark, lake)
+    ledger = Ledger(lake)
     standing, rows = Standing.after(ledger.last(), ledger), []
     for batch in todo:
         asked = batch if batch.following else replace(batch, following=following(batch))

@@ -8,8 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.epoch import EPOCH
-from pipelines.tables import SILVER_SHIP_EVENTS, Table
-from tests.oracle.judge import judge
+from pipelines.tables import Table
 from tests.oracle.records import LogRecord
 
 RECORD_SCHEMA = (
@@ -38,27 +37,6 @@ def record_frame(spark: SparkSession, records: Iterable[LogRecord]) -> DataFrame
 def table_frame(spark: SparkSession, table: Table, rows: Iterable[tuple[Any, ...]] = ()) -> DataFrame:
     """Rows in the shape of a table."""
     return spark.createDataFrame(list(rows), ", ".join(f"`{column.name}` {column.type}" for column in table.columns))
-
-
-def row_frame(spark: SparkSession, table: Table, rows: Iterable[dict[str, Any]]) -> DataFrame:
-    """Rows as the oracle writes them in the shape of a table: what `plain_rows` takes apart."""
-    times = {column.name for column in table.columns if column.type == "TIMESTAMP"}
-    return table_frame(
-        spark,
-        table,
-        (
-            tuple(
-                EPOCH + timedelta(microseconds=row[name]) if name in times and row[name] is not None else row[name]
-                for name in table.column_names
-            )
-            for row in rows
-        ),
-    )
-
-
-def scan_frame(spark: SparkSession, records: Iterable[LogRecord]) -> DataFrame:
-    """Rows of silver.ship_events, one per record, as the oracle reads them: much faster than the decoder's plan."""
-    return row_frame(spark, SILVER_SHIP_EVENTS, (judge(record, "csv") for record in records))
 
 
 def plain_rows(frame: DataFrame) -> list[dict[str, Any]]:

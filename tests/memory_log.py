@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.io.kafka.log import OffsetRange
@@ -18,6 +19,7 @@ class MemoryLog:
         self.sent: list[tuple[str, str | None]] = []
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
+        """As from Kafka, those of a partition are read by one task."""
         parts = [part for part in ranges if part.topic == topic]
         return record_frame(
             self._spark,
@@ -27,7 +29,7 @@ class MemoryLog:
                 if record.topic == topic
                 and any(part.partition == record.partition and part.start <= record.offset < part.end for part in parts)
             ],
-        )
+        ).repartition("kafka_partition")
 
-    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
-        self.sent.extend((row["key"], row["value"]) for row in messages.collect())
+    def send(self, messages: pa.Table, topic: str) -> None:
+        self.sent.extend((row["key"], row["value"]) for row in messages.to_pylist())

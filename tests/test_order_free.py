@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from pipelines import session
 from pipelines.engine.batch import Batch, Following
 from pipelines.graph import TURNS
-from pipelines.io.delta import lake
 from pipelines.io.delta.lake import Lake
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import SEED, Case, Pack, drawn, pack_of, packed
@@ -50,9 +49,8 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
 @contextmanager
 def few_or_many(chance: random.Random) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module, limit in ((session, "UNFUSED_ROWS"), (lake, "FEW_ROWS")):
-            if chance.random() < 0.3:
-                patch.setattr(module, limit, 0)
+        if chance.random() < 0.3:
+            patch.setattr(session, "UNFUSED_ROWS", 0)
         yield
 
 

@@ -4,8 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from pipelines import graph, tables
 from pipelines.graph import NEW_SCANS, Flow
@@ -31,13 +30,12 @@ GOLD_CARRIER_SCANS = Table(
 )
 
 
-def carrier_scans(scans: DataFrame) -> DataFrame:
-    """Rows of gold.carrier_scans that count `scans` alone."""
-    hour = F.date_trunc("HOUR", "occurred_at").alias("window_start")
-    return scans.groupBy(hour, "carrier_code").agg(F.count("*").alias("scan_count"))
+CARRIER_SCANS = """
+    SELECT date_trunc('hour', occurred_at) AS window_start, carrier_code, count(*) AS scan_count FROM scans GROUP BY ALL
+"""
+"""Rows of gold.carrier_scans that count `scans` alone."""
 
-
-FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, carrier_scans, (NEW_SCANS,), write="add", turn="carriers")
+FLOW = Flow("carrier_scans", GOLD_CARRIER_SCANS, CARRIER_SCANS, {"scans": NEW_SCANS}, write="add", turn="carriers")
 
 RECORDS = (
     scan(1, "10:00", carrier="UPS", offset=0),

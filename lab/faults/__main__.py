@@ -18,7 +18,7 @@ from pathlib import Path
 from statistics import median
 
 from lab.faults.campaign import KEPT, KINDS, Case, Verdict, cases, judged
-from lab.faults.gaps import BY_SPARK, GAPS
+from lab.faults.gaps import GAPS, OF_TASKS
 from pipelines.io.processes.signals import signals_interrupt
 
 RESULTS = Path("var/faults")
@@ -81,8 +81,8 @@ def show(verdicts: list[Verdict]) -> None:
     if kills := Counter(gap for verdict in verdicts for gap in verdict.gaps):
         say("\n| the live job was killed | times | of these, in a batch that Spark writes |\n|---|---:|---:|")
         for gap in GAPS:
-            by_spark = kills[gap + BY_SPARK]
-            say(f"| {gap} | {kills[gap] + by_spark} | {by_spark} |")
+            of_tasks = kills[gap + OF_TASKS]
+            say(f"| {gap} | {kills[gap] + of_tasks} | {of_tasks} |")
 
 
 def say(text: str) -> None:

@@ -17,7 +17,7 @@ FILES = "a table's files written, not its commit"
 LEDGER = "ledger written, not Spark's commit"
 NOT_BEGUN = "before the first batch"
 
-BY_SPARK = ", of a batch that Spark writes"
+OF_TASKS = ", of a batch of several tasks"
 """What is added to a gap where it is one."""
 
 CHECKPOINT = "_checkpoints/live"

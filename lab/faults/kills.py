@@ -20,8 +20,8 @@ BATCH_MOMENTS = 120
 CYCLE_MOMENTS = 600
 """Of so many batches that the tables that follow have come up with the others, and readers saw it."""
 
-BY_SPARK_MOMENTS = 240
-"""The same of batches that Spark writes: each takes so long that one turn or another of what follows is due in it."""
+MOMENTS_OF_TASKS = 240
+"""The same of batches of several tasks: each takes so long that one turn or another of what follows is due in it."""
 
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
@@ -43,10 +43,10 @@ def job(scene: Scene) -> None:
         with scene.load():
             time.sleep(2)
             for _ in range(scene.chance.randint(2, 4)):
-                scene.writes_by_spark = scene.chance.choice((False, True))
-                cycle = BY_SPARK_MOMENTS if scene.writes_by_spark else CYCLE_MOMENTS
+                scene.in_several_tasks = scene.chance.choice((False, True))
+                cycle = MOMENTS_OF_TASKS if scene.in_several_tasks else CYCLE_MOMENTS
                 assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
-        scene.writes_by_spark = False
+        scene.in_several_tasks = False
         scene.judge()
 
 
@@ -57,7 +57,7 @@ def job_before_commit(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load():
             for table in scene.chance.sample(WRITTEN_BY_BATCHES, 3):
-                scene.writes_by_spark = scene.chance.choice((False, True))
+                scene.in_several_tasks = scene.chance.choice((False, True))
                 _killed_before_commit(scene, scene.lake / table)
         scene.judge()
 

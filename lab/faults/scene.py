@@ -15,7 +15,7 @@ from pathlib import Path
 
 from lab.benchmarks.processes import processes
 from lab.faults.auditor import Auditor
-from lab.faults.gaps import BY_SPARK, Gaps
+from lab.faults.gaps import OF_TASKS, Gaps
 from pipelines import commands
 from pipelines.errors import JavaEnded, PtsError
 from pipelines.live import topics
@@ -45,7 +45,7 @@ VICTIMS = {
 
 DELAY_MS = 40
 """Most, from a moment to a kill: delta-rs writes a few rows in such a time."""
-DELAY_BY_SPARK_MS = 1_500
+DELAY_OF_TASKS_MS = 1_500
 OF_DELTA_RS = re.compile(
     r"thread 'tokio-rt-worker' \(\d+\) panicked at [^\n]+\nAlready shut down\n(stack b[^\n]+\n)?note: [^\n]+\n"
 )
@@ -71,7 +71,7 @@ class Scene:
         zone: Time zone of the host, as the processes know it.
         clock_off: Seconds by which the host's clock is ahead of the right one.
         obeys_permissions: Whether permissions of files bind the processes, also those of root.
-        writes_by_spark: Whether batches are written as large ones are, by Spark.
+        in_several_tasks: Whether batches are run as large ones are, in several tasks.
         auditor: The judge.
     """
 
@@ -82,7 +82,7 @@ class Scene:
         self.zone = "UTC"
         self.clock_off = 0
         self.obeys_permissions = False
-        self.writes_by_spark = False
+        self.in_several_tasks = False
         self.folder = folder
         self.lake = folder / "lake"
         self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
@@ -145,10 +145,10 @@ class Scene:
     def _program(self) -> tuple[str, ...]:
         if self.obeys_permissions:
             return ("lab.faults.obeying", "pipelines.cli")
-        return ("lab.faults.off_clock", str(self.clock_off)) if self.clock_off else self._by_spark("pipelines.cli")
+        return ("lab.faults.off_clock", str(self.clock_off)) if self.clock_off else self._in_tasks("pipelines.cli")
 
-    def _by_spark(self, module: str) -> tuple[str, ...]:
-        return ("lab.faults.by_spark", module) if self.writes_by_spark else (module,)
+    def _in_tasks(self, module: str) -> tuple[str, ...]:
+        return ("lab.faults.several_tasks", module) if self.in_several_tasks else (module,)
 
     def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
         """A Python module as a process, and its log."""
@@ -220,10 +220,10 @@ class Scene:
         """Runs a command that is killed some ms after one of so many moments, or its Java is, or both. Returns whether
         it was, or had ended.
         """
-        delay_ms = self.chance.randint(0, DELAY_BY_SPARK_MS if self.writes_by_spark else DELAY_MS)
+        delay_ms = self.chance.randint(0, DELAY_OF_TASKS_MS if self.in_several_tasks else DELAY_MS)
         moment = f"{self.chance.randint(1, moments)}+{delay_ms}"
         victim = self.chance.choice(list(VICTIMS))
-        process, log = self.start(*self._by_spark("tests.saboteur"), f"{moment}{victim}", *arguments)
+        process, log = self.start(*self._in_tasks("tests.saboteur"), f"{moment}{victim}", *arguments)
         process.wait(timeout=900)
         if process.returncode == 0:
             return False
@@ -235,7 +235,7 @@ class Scene:
         return True
 
     def _gap(self) -> str:
-        return self._gaps.of_kill() + BY_SPARK * self.writes_by_spark
+        return self._gaps.of_kill() + OF_TASKS * self.in_several_tasks
 
     def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
         """Waits for a batch of a job that has just begun."""

@@ -17,6 +17,10 @@ NEW_CHECKPOINT = "new-checkpoint"
 """How the transactions of a start begin that takes back what a lost batch had written."""
 
 
+EARLIER_TURNS = ("archive_events", "archive_routes", "quarantine_events", "quarantine_routes")
+"""Flows of earlier code into tables that followed then, and are in every batch now."""
+
+
 @dataclass(frozen=True)
 class State:
     """How a table stands to the ledger.
@@ -95,6 +99,11 @@ def state_of(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: st
             )
         if change.transaction is None or change.transaction.writer != checkpoint_id:
             return State(table, damage=f"was changed: {change.description}, but {ledger_says}")
+        if change.transaction.app_id.partition("/")[2] in EARLIER_TURNS:
+            raise LakeMismatch(
+                f"Table {table.name} was written in a turn of an earlier version of this code, which was cut off. `pts "
+                "stream --drain` of that version ends it; then start this one."
+            )
         number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table))
         if follows and last and last.tables[table.name].position < number <= last.batch_id + 1:
             turn_up_to = number

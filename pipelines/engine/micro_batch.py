@@ -6,35 +6,21 @@ coordinates, also on a repeat, and also when they take several batches at once.
 """
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, nullcontext
+from contextlib import closing
 from datetime import UTC, datetime
-from functools import partial
-from typing import Any
 
+from duckdb import DuckDBPyConnection as Cursor
 from pyspark import inheritable_thread_target
-from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import Topic
+from pipelines.engine import record_tasks
 from pipelines.engine.batch import Batch, Reach, Standing
-from pipelines.engine.judged_batch import Heard, hear
-from pipelines.graph import (
-    FLOWS,
-    Around,
-    Comparable,
-    Current,
-    Flow,
-    Judged,
-    Log,
-    New,
-    NotAccepted,
-    Read,
-    StartedAt,
-    flows_into,
-)
-from pipelines.io.delta import delta_rs
+from pipelines.engine.record_tasks import RecordFlow, Written
+from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Known, New, Read, flows_into
+from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, starts, within
@@ -42,8 +28,8 @@ from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
-from pipelines.transforms.judge import judged
-from pipelines.transforms.windows import hour_spans, in_spans
+from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.windows import MICROSECOND
 
 
 class MicroBatch:
@@ -65,18 +51,14 @@ class MicroBatch:
         self._lake = lake
         self._log = log
         self._wire_formats = wire_formats
-        self._heard: dict[str, Heard] = {}
+        self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
-        try:
-            todo = [flow for flow in FLOWS if self._moves(flow) and self._has_input(flow)]
-            self._run([flow for flow in todo if flow.turn is None])
-            self._run([flow for flow in todo if flow.turn])
-        finally:
-            for heard in self._heard.values():
-                heard.records.unpersist()
+        todo = [flow for flow in FLOWS if self._moves(flow) and self._has_input(flow)]
+        self._run([flow for flow in todo if flow.turn is None])
+        self._run([flow for flow in todo if flow.turn])
         row = LedgerRow(
             batch_id=self._batch.batch_id,
             checkpoint_id=self._batch.checkpoint_id,
@@ -94,22 +76,29 @@ class MicroBatch:
         """Runs flows side by side, as far as they do not need each other. Raises the first failure when all ended."""
         if not flows:
             return
+        topics = {flow.topic.name: flow.topic for flow in flows if flow.topic}
         in_session = inheritable_thread_target(self._lake.spark)
+        reading: dict[str, Future[None]] = {}
         running: dict[str, Future[None]] = {}
         with (
             planned_for(self._lake.spark, max(map(self._input_size, flows))),
-            ThreadPoolExecutor(len(flows)) as pool,
+            ThreadPoolExecutor(len(topics) + len(flows)) as pool,
         ):
+            for name, topic in topics.items():
+                of_topic = [flow for flow in flows if flow.topic == topic]
+                reading[name] = pool.submit(in_session(self._read), topic, of_topic)
             for flow in flows:
                 needed = [running[other.name] for other in flows if other.name in running and flow.needs(other)]
-                running[flow.name] = pool.submit(in_session(self._run_after), needed, flow)
-        for future in running.values():
+                needed += [reading[flow.topic.name]] if flow.topic else []
+                running[flow.name] = pool.submit(self._run_after, needed, flow)
+        for future in (*reading.values(), *running.values()):
             future.result()
 
     def _run_after(self, needed: Iterable[Future[None]], flow: Flow) -> None:
         for future in needed:
             future.result()
-        self._commits[flow.name] = self._write(flow)
+        if change := self._commit(flow) if flow.topic else self._fold(flow):
+            self._commits[flow.name] = change
 
     def _moves(self, flow: Flow) -> bool:
         following = self._batch.following
@@ -142,110 +131,133 @@ class MicroBatch:
 
     def _input_size(self, flow: Flow) -> int:
         """How many records or new rows the flow is given."""
-        return sum(self._size(flow, read) for read in flow.reads)
-
-    def _size(self, flow: Flow, read: Read) -> int:
-        match read:
-            case Judged(topic):
-                return self._batch.size(topic.name)
-            case Log(topic) | NotAccepted(topic) | New(_, topic):
-                return sum(part.size for part in self._unfolded(flow, topic))
-        return 0
+        topics = (read.topic for read in flow.reads.values() if isinstance(read, Judged | New))
+        return sum(part.size for topic in topics for part in self._unfolded(flow, topic))
 
     def _counts(self, topic: str) -> Counts:
         """Duplicates are what is left of the records read."""
-        for flow in FLOWS:
-            if (
-                isinstance(source := flow.reads[0], Judged)
-                and source.topic.name == topic
-                and flow.name in self._commits
-            ):
-                heard, accepted = self._heard[topic], self._commits[flow.name].row_count
-                duplicate = heard.read_count - accepted - heard.rejected_count
-                return Counts(heard.read_count, accepted, duplicate, heard.rejected_count)
-        return Counts(0, 0, 0, 0)
+        found = self._written.get(topic)
+        if not found:
+            return Counts(0, 0, 0, 0)
+        accepting = (flow for flow in FLOWS if flow.topic and flow.topic.name == topic and flow.into in ACCEPTED)
+        accepted = sum(self._commits[flow.name].row_count for flow in accepting if flow.name in self._commits)
+        return Counts(
+            found.read_count, accepted, found.read_count - accepted - found.rejected_count, found.rejected_count
+        )
 
-    def _write(self, flow: Flow) -> Change:
-        self._lake.version(flow.into)  # refuses what others changed before anything is made from it
-        rows = flow.by(*(self._frame(flow, read) for read in flow.reads))
-        if flow.into.name in self._batch.rebuilds:
-            if flow.publishes and any(part.size for part in self._batch.ranges):
-                # Which of them this batch changed is not known any more.
-                self._log.send(flow.publishes.by(rows), flow.publishes.topic.name, self._input_size(flow))
-            # Under an identity of its own: a batch that was cut off may have written the old table already.
-            made = self._lake.replace(rows, flow.into, Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0))
-            if flow.archive and self._lake.version(flow.archive):  # what it let go is in the table again
-                nothing, name = self._lake.scan(flow.archive).where(F.lit(False)), _of_archive(flow)
-                emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0)
-                self._commits[name] = self._lake.replace(nothing, flow.archive, emptied)
-            return made
-        in_turn = flow.turn is not None
-        transaction = self._batch.turn_transaction(flow.name) if in_turn else self._batch.transaction(flow.name)
-        expected = self._input_size(flow)
-        if flow.write == "append":
-            return self._lake.append(rows, flow.into, transaction, expected)
-        fold = self._lake.merge if flow.write == "merge" else self._lake.add
-        changed = rows.where(self._is_kept(flow))
-        are_many = not self._lake.are_few(expected)
-        with _held(changed) if flow.publishes or are_many else nullcontext():
-            if flow.publishes:
-                self._log.send(flow.publishes.by(changed), flow.publishes.topic.name, expected)
-            # Of many scans, few rows may be left: the hours of a carrier, or the packages of a backlog.
-            return fold(changed, flow.into, transaction, changed.count() if are_many else expected)
+    def _read(self, topic: Topic, flows: list[Flow]) -> None:
+        """Has the records of a topic judged, and files of the flows' tables written, but for what stands already."""
+        begin: dict[int, int] = {}
+        for part in (part for flow in flows for part in self._unfolded(flow, topic)):
+            begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
+        wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
+        records = judged(self._log.records(topic.name, _of(topic, wanted)), topic, self._wire_formats[topic.name])
+        records = records.withColumns({"detail": detail(topic), "ingested_at": F.lit(self._batch.started_at)})
+        missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
+        columns = dict.fromkeys(name for flow in flows for name in (*flow.into.column_names, "reason"))
+        self._written[topic.name] = record_tasks.write(
+            records.select(*columns),
+            [self._record_flow(flow) for flow in missing],
+            within(_of(topic, self._batch.ranges)),
+        )
 
-    def _is_kept(self, flow: Flow) -> Column:
+    def _record_flow(self, flow: Flow) -> RecordFlow:
+        assert flow.topic is not None
+        known = next((name for name, read in flow.reads.items() if isinstance(read, Known)), None)
+        return RecordFlow(
+            name=flow.name,
+            into=flow.into,
+            folder=self._lake.path(flow.into),
+            by=flow.by,
+            where=within(self._unfolded(flow, flow.topic)),
+            known=known,
+            version=self._lake.version(flow.into),
+        )
+
+    def _commit(self, flow: Flow) -> Change | None:
+        """Puts the files that tasks have written into the flow's table."""
+        assert flow.topic is not None
+        files = self._written[flow.topic.name].files.get(flow.name, ())
+        return self._lake.commit(flow.into, self._transaction(flow), files)
+
+    def _transaction(self, flow: Flow) -> Transaction:
+        return self._batch.turn_transaction(flow.name) if flow.turn else self._batch.transaction(flow.name)
+
+    def _fold(self, flow: Flow) -> Change | None:
+        """What the flow's query gives, in its table."""
+        is_rebuilt = flow.into.name in self._batch.rebuilds
+        if not is_rebuilt and (found := self._lake.commit_by(flow.into, self._transaction(flow))):
+            return found
+        with closing(duck.cursor()) as cursor:
+            for name, read in flow.reads.items():
+                cursor.execute(f"CREATE TEMP VIEW {name} AS {self._rows(cursor, flow, read)}")
+            cursor.execute(f"CREATE TEMP TABLE changed AS FROM ({flow.by}) WHERE {self._is_kept(flow)}")
+            if flow.publishes and (not is_rebuilt or any(part.size for part in self._batch.ranges)):
+                # Of a table that is made anew it is not known any more which of the rows this batch changed.
+                cursor.execute("CREATE TEMP VIEW reports AS FROM changed")
+                self._log.send(cursor.sql(flow.publishes.by).to_arrow_table(), flow.publishes.topic.name)
+            if is_rebuilt:
+                return self._replace(cursor, flow)
+            fold = self._lake.merge if flow.write == "merge" else self._lake.add
+            return fold(cursor, "FROM changed", flow.into, self._transaction(flow))
+
+    def _replace(self, cursor: Cursor, flow: Flow) -> Change | None:
+        """Under an identity of its own: a batch that was cut off may have written the old table already."""
+        anew = Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0)
+        made = self._lake.replace(cursor, "FROM changed", flow.into, anew)
+        if flow.archive and self._lake.version(flow.archive):  # what it let go is in the table again
+            name = _of_archive(flow)
+            emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0)
+            nothing = data_files.empty_rows(flow.archive)
+            if change := self._lake.replace(cursor, nothing, flow.archive, emptied):
+                self._commits[name] = change
+        return made
+
+    def _is_kept(self, flow: Flow) -> str:
         """A late scan does not bring back, in part, what was let go as a whole."""
         state, expiry = self._standing.tables.get(flow.into.name), flow.into.expiry
-        if not (state and state.expired_before and expiry) or flow.archive:
-            return F.lit(True)
-        return ~is_expired(expiry, state.expired_before)
+        is_rebuilt = flow.into.name in self._batch.rebuilds
+        if is_rebuilt or not (state and state.expired_before and expiry) or flow.archive:
+            return "true"
+        return f"NOT {is_expired(expiry, state.expired_before)}"
 
-    def _frame(self, flow: Flow, read: Read) -> Any:
+    def _rows(self, cursor: Cursor, flow: Flow, read: Read) -> str:
+        """A query that gives what the flow reads."""
         match read:
-            case Log(topic):
-                return self._log.records(topic.name, self._unfolded(flow, topic))
-            case StartedAt():
-                return self._batch.started_at
-            case Judged(topic):
-                return self._hear(topic, flow.into).records
-            case NotAccepted(topic, bronze, silver):
-                archived, accepted = (self._added(each, self._unfolded(flow, topic)) for each in (bronze, silver))
-                rest = archived.join(accepted, ["kafka_partition", "kafka_offset"], "left_anti")
-                return self._judged(rest, topic)
-            case New():
-                return self._new(flow, read)
-            case Comparable(table):
-                (heard,) = (self._heard[read.topic.name] for read in flow.reads if isinstance(read, Judged))
-                spans = hour_spans(heard.hours)
-                if heard.identities is not None:
-                    return self._lake.matching(table, heard.identities, "occurred_at", spans)
-                return self._lake.scan(table, "occurred_at", spans).where(in_spans(F.col("occurred_at"), spans))
+            case New(table, topic):
+                if all(part in self._batch.ranges for part in self._unfolded(flow, topic)):
+                    own = [self._commits[each.name] for each in flows_into(table) if each.name in self._commits]
+                    return self._lake.added(own, table)
+                return self._added(table, self._unfolded(flow, topic))
             case Around(new, margin):
-                micros = F.unix_micros("occurred_at")  # a Python time would pass through the machine's zone
-                span = self._frame(flow, new).agg(F.min(micros), F.max(micros)).collect()[0]
-                begin, end = (F.timestamp_micros(F.lit(edge).cast("bigint")) for edge in span)
-                near = F.col("occurred_at").between(begin - F.lit(margin), end + F.lit(margin))
-                until_now = _of(new.topic, ranges_between({}, self._reach(flow).offsets))
-                return self._added(new.table, until_now).where(near)
+                micros = "min(epoch_us(occurred_at)), max(epoch_us(occurred_at))"
+                ((first, last),) = cursor.execute(f"SELECT {micros} FROM ({self._rows(cursor, flow, new)})").fetchall()
+                if first is None:
+                    return data_files.empty_rows(new.table)
+                begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND
+                rows = self._lake.rows(new.table, "occurred_at", [(begin, end + 1)])
+                until_now = within(_of(new.topic, ranges_between({}, self._reach(flow).offsets)))
+                near = f"occurred_at BETWEEN make_timestamptz({begin}) AND make_timestamptz({end})"
+                return f"SELECT * FROM ({rows}) WHERE {near} AND ({until_now})"
             case Current(table, archive):
                 return self._current(flow, table, archive)
+            case Judged() | Known():
+                raise AssertionError(f"{flow.name} is run by tasks")
 
-    def _current(self, flow: Flow, table: Table, archive: Table | None) -> DataFrame:
+    def _current(self, flow: Flow, table: Table, archive: Table | None) -> str:
         if table != flow.into:
-            return self._lake.scan(table)
+            return self._lake.rows(table)
         if table.name in self._batch.rebuilds:
-            return self._lake.scan(table).where(F.lit(False))
-        rows = self._touched(flow, table)
-        if archive and self._lake.version(archive):
-            return rows.unionByName(self._touched(flow, archive).join(rows, list(table.key), "left_anti"))
-        return rows
-
-    def _touched(self, flow: Flow, table: Table) -> DataFrame:
-        """Rows of a table with the flow's key: at least those with a key of the new rows."""
-        if not self._lake.are_few(self._input_size(flow)):
-            return self._lake.scan(table)
-        new = [name for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)]
-        return self._lake.matching(table, delta_rs.columns(new, table.key))
+            return data_files.empty_rows(table)
+        if not (archive and self._lake.version(archive)):
+            return self._lake.rows(table)
+        key = ", ".join(table.key)
+        new = " UNION ".join(f"SELECT {key} FROM {name}" for name, read in flow.reads.items() if isinstance(read, New))
+        there, let_go = (f"SELECT * FROM ({self._lake.rows(each)}) SEMI JOIN touched" for each in (table, archive))
+        return f"""
+            WITH touched AS ({new}), there AS ({there} USING ({key}))
+            FROM there UNION ALL BY NAME {let_go} USING ({key}) ANTI JOIN there USING ({key})
+        """
 
     def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """What of a topic the flow's table does not hold yet."""
@@ -254,37 +266,10 @@ class MicroBatch:
         reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, begin)
         return _of(topic, ranges_between(reached, self._reach(flow).offsets))
 
-    def _new(self, flow: Flow, read: New) -> DataFrame:
-        """Silver's rows that the flow's table lacks; when these are the batch's own, just the files they went into."""
-        if self._are_own(flow, read):
-            return self._lake.added(self._changes(read.table), read.table)
-        return self._added(read.table, self._unfolded(flow, read.topic))
-
-    def _files_of_new(self, flow: Flow, read: New) -> list[str]:
-        """The files that hold them."""
-        if self._are_own(flow, read):
-            return self._lake.added_files(self._changes(read.table), read.table)
-        return self._lake.files(read.table, "kafka_offset", _spans(self._unfolded(flow, read.topic)))
-
-    def _are_own(self, flow: Flow, read: New) -> bool:
-        return all(part in self._batch.ranges for part in self._unfolded(flow, read.topic))
-
-    def _changes(self, table: Table) -> list[Change]:
-        """What the batch has added to a table."""
-        return [self._commits[flow.name] for flow in flows_into(table) if flow.name in self._commits]
-
-    def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> DataFrame:
+    def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> str:
         """The rows of a table that come from ranges of one topic."""
-        return self._lake.scan(table, "kafka_offset", _spans(ranges)).where(within(ranges))
-
-    def _hear(self, topic: Topic, silver: Table) -> Heard:
-        records, expected = self._log.records(topic.name, self._batch.ranges), self._batch.size(topic.name)
-        judge, columns = partial(self._judged, topic=topic), [*silver.column_names, "reason"]
-        self._heard[topic.name] = hear(records, judge, columns, topic, self._lake, expected)
-        return self._heard[topic.name]
-
-    def _judged(self, records: DataFrame, topic: Topic) -> DataFrame:
-        return judged(records, topic, self._wire_formats[topic.name])
+        spans = [(part.start, part.end) for part in ranges]
+        return f"SELECT * FROM ({self._lake.rows(table, 'kafka_offset', spans)}) WHERE {within(ranges)}"
 
 
 def _of_archive(flow: Flow) -> str:
@@ -294,17 +279,3 @@ def _of_archive(flow: Flow) -> str:
 
 def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
     return tuple(part for part in ranges if part.topic == topic.name)
-
-
-def _spans(ranges: Iterable[OffsetRange]) -> list[tuple[int, int]]:
-    return [(part.start, part.end) for part in ranges]
-
-
-@contextmanager
-def _held(rows: DataFrame) -> Iterator[None]:
-    """Holds rows that are used twice, so that they are computed once."""
-    rows.persist()
-    try:
-        yield
-    finally:
-        rows.unpersist()

@@ -67,7 +67,7 @@ class LakeJob(ABC):
         if self.lake.exists(OPS_BATCHES):
             self.lake.log(OPS_BATCHES).newest_version()  # raises where its last row was lost half-way
         self.lake.ensure(OPS_BATCHES)
-        ledger = Ledger(self._spark, self.lake)
+        ledger = Ledger(self.lake)
         self.last = ledger.last()
         self._check_planner()
         self._standing = Standing.after(self.last, ledger)
@@ -102,8 +102,8 @@ class LakeJob(ABC):
 
     def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
         """Runs a batch in a session; what it made is `lake` and `last` from then on."""
-        lake = Lake(spark, self.lake.root, self.lake.versions)
-        row = MicroBatch(batch, self._standing, lake, self._log(spark), self._wire_formats).run(Ledger(spark, lake))
+        lake = self.lake.in_session(spark)
+        row = MicroBatch(batch, self._standing, lake, self._log(spark), self._wire_formats).run(Ledger(lake))
         self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
         self._rebuilds = frozenset()
         return row

@@ -3,14 +3,12 @@
 from collections.abc import Iterable
 from functools import reduce
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.graph import ARCHIVES
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, divided, within
-from pipelines.tables import TABLES
-
-BRONZE = {topic.name: f"bronze.{topic.name.replace('-', '_')}" for topic in INPUT_TOPICS}
 
 
 class StitchedLog:
@@ -28,15 +26,14 @@ class StitchedLog:
         self._live = live
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
-        """The records of the ranges, in the columns of `KafkaLog.records`."""
+        """The records of the ranges, as `KafkaLog.records`: those of a partition are read by one task."""
         gone, there = divided([part for part in ranges if part.topic == topic], self._begin)
         frames = [self._kafka.records(topic, there)] if there or not gone else []
         if gone:
-            bronze = next(table for table in TABLES if table.name == BRONZE[topic])
             spans = [(part.start, part.end) for part in gone]
-            rows = self._live.scan(bronze, "kafka_offset", spans).where(within(gone))
+            rows = self._live.scan(ARCHIVES[topic], "kafka_offset", spans).where(within(gone))
             frames.append(rows.drop("ingested_at"))
-        return reduce(DataFrame.unionByName, frames)
+        return reduce(DataFrame.unionByName, frames).repartition("kafka_partition") if gone else frames[0]
 
-    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
+    def send(self, messages: pa.Table, topic: str) -> None:
         """Nobody is told what a replay makes, before it is promoted."""

@@ -99,7 +99,7 @@ class LiveJob(LakeJob):
 
     def insist_on_batches(self) -> None:
         """Raises `NotFound` when nothing was ever written here; creates nothing."""
-        if not self.lake.exists(OPS_BATCHES) or Ledger(self._spark, self.lake).last() is None:
+        if not self.lake.exists(OPS_BATCHES) or Ledger(self.lake).last() is None:
             raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
 
     def _log(self, spark: SparkSession) -> KafkaLog:

@@ -6,15 +6,12 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pipelines.errors import LogTruncated
-from pipelines.graph import FLOWS, Log
+from pipelines.graph import ARCHIVES
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.consumer import Message, first_messages
 from pipelines.io.kafka.log import Offsets
 from pipelines.io.kafka.record_tasks import within_years
 from pipelines.tables import Table
-
-ARCHIVES = [(flow.into, read.topic.name) for flow in FLOWS for read in flow.reads if isinstance(read, Log)]
-"""Tables that keep the records of a topic as they stand on the log."""
 
 LOOK_BACK = 2
 """The last offset that was read may be the end of a transaction, which is no record."""
@@ -36,7 +33,7 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, b
         LogTruncated: Another record is there, or none.
     """
     archived: dict[str, dict[int, Message]] = {}
-    for table, topic in ARCHIVES:
+    for topic, table in ARCHIVES.items():
         newest = _newest(lake, table, reached.get(table.name, {}).get(topic, {}))
         archived[topic] = {part: message for part, message in newest.items() if message.offset >= begin[topic][part]}
     starts = {topic: {part: message.offset for part, message in found.items()} for topic, found in archived.items()}

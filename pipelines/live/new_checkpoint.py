@@ -63,7 +63,7 @@ def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets)
     """
     check_promotions(lake.root)
     lake.ensure(OPS_BATCHES)
-    ledger = Ledger(lake.spark, lake)
+    ledger = Ledger(lake)
     last = ledger.last()
     check_ledger(last, checkpoint)
     changes = {table.name: _changes(lake, table, last) for table in _tables()}
@@ -127,11 +127,6 @@ def _restore(lake: Lake, base: LedgerRow, changes: Changes, batch_id: int) -> No
     """Gives the tables that are ahead the rows that the ledger says, after all tables were looked at."""
     versions = {table.name: _version_before(lake, table, base, changes[table.name]) for table in _tables()}
     ahead = {name: version for name, version in versions.items() if version is not None}
-    if ahead and not lake.is_folder:
-        raise LakeMismatch(
-            f"{', '.join(ahead)} hold what the ledger does not know of, and only tables in a folder can go back. "
-            f"Restore the checkpoint, or rebuild the lake from the log {SEE}."
-        )
     with files_held(lake.root) if ahead else nullcontext():
         for table in _tables():
             if table.name in ahead:
@@ -151,7 +146,7 @@ def _version_before(lake: Lake, table: Table, base: LedgerRow, changes: list[Cha
         return None
     damage = state_of(lake, table, base, base.checkpoint_id, base.checkpoint_batch_id + 1).damage
     version = changes[0].version - 1 if changes else None
-    if version is not None and not damage and lake.is_folder:
+    if version is not None and not damage:
         try:
             LakeReader(lake.root, {table.name: version}).check_files(table.name)
         except NotFound as error:

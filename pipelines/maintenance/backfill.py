@@ -1,20 +1,21 @@
 """`pts backfill`: the window tables' rows of an interval, made anew from silver while the live job goes on."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from duckdb import DuckDBPyConnection as Cursor
 
 from pipelines.commands import Backfill
 from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.engine.batch import maintenance_batch
 from pipelines.errors import InvalidInput
-from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, Read, with_dependents
+from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, with_dependents
+from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.lake import rows_of as query_of
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance import common
 from pipelines.settings import Settings
@@ -22,7 +23,7 @@ from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled, snapshot
 from pipelines.state.writer_lease import borrowed, correcting
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
-from pipelines.transforms.expiry import is_expired
+from pipelines.transforms.expiry import is_expired, moment
 
 REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)
 """How far a window or an alert reaches beyond the time by which it is found."""
@@ -60,10 +61,16 @@ class Backfilled:
 
 @dataclass(frozen=True)
 class Anew:
-    """A table's rows of the interval as they are to be, beside those that it has."""
+    """A table's rows of the interval as they are to be, beside those that it has.
+
+    Attributes:
+        flow: What makes them.
+        rows: A query that gives them.
+        found: The difference.
+    """
 
     flow: Flow
-    rows: DataFrame
+    rows: str
     found: Backfilled
 
 
@@ -90,15 +97,17 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
         if not command.dry_run and not is_settled(settings.lake_root):
             common.settle(spark, settings)  # that batch is of tables that a promotion has replaced
             at = snapshot(settings.lake_root)
-        with made_anew(names, spans, _at(spark, settings.lake_root, at.versions), at.expired_before) as tables:
-            found = [table.found for table in tables]
+        lake = Lake(spark, settings.lake_root)
+        with closing(duck.cursor()) as cursor:
+            made = made_anew(cursor, names, spans, lambda table: _at(lake, table, at.versions), at.expired_before)
+            found = [table.found for table in made]
         if command.dry_run or all(table.is_right for table in found):
             return found
         with correcting(settings.lake_root), borrowed(settings.lake_root):
             job = common.checked_job(spark, settings)
             job.catch_up()
             assert job.last is not None
-            return backfill(names, spans, job.last, job.lake, Ledger(spark, job.lake))
+            return backfill(names, spans, job.last, job.lake, Ledger(job.lake))
 
 
 def backfill(names: frozenset[str], spans: Spans, last: LedgerRow, lake: Lake, ledger: Ledger) -> list[Backfilled]:
@@ -108,58 +117,64 @@ def backfill(names: frozenset[str], spans: Spans, last: LedgerRow, lake: Lake, l
     """
     batch = maintenance_batch(last, "backfill")
     expired_before = {name: state.expired_before for name, state in last.tables.items()}
-    with made_anew(names, spans, lake.read, expired_before) as tables:
+    with closing(duck.cursor()) as cursor:
+        tables = made_anew(cursor, names, spans, lake.rows, expired_before)
         wrong = [table for table in tables if not table.found.is_right]
         for table in wrong:
             into = table.flow.into
-            lake.replace_where(table.rows, within(into, spans), into, batch.transaction(table.flow.name))
-        if wrong:
-            common.end(batch, last, lake, ledger)
-        return [table.found for table in tables]
+            lake.replace_where(cursor, table.rows, within(into, spans), into, batch.transaction(table.flow.name))
+    if wrong:
+        common.end(batch, last, lake, ledger)
+    return [table.found for table in tables]
 
 
-@contextmanager
 def made_anew(
+    cursor: Cursor,
     names: Iterable[str],
     spans: Spans,
-    read: Callable[[Table], DataFrame],
+    rows_of: Callable[[Table], str],
     expired_before: Mapping[str, datetime | None],
-) -> Iterator[list[Anew]]:
+) -> list[Anew]:
     """The window tables' rows of intervals, computed from silver, and compared with those that are there.
 
     Args:
+        cursor: Holds the rows.
         names: The tables.
         spans: The intervals.
-        read: Gives a table's rows.
+        rows_of: Gives a query for a table's rows.
         expired_before: By table name, the time before which rows were let go: they stay away.
     """
     near = [(begin - REACH, end + REACH) for begin, end in spans]
-    scans = read(SILVER_SHIP_EVENTS).where(_is_in("occurred_at", near))
-    made: dict[str, DataFrame] = {}
+    _hold(cursor, "near_scans", f"SELECT * FROM ({rows_of(SILVER_SHIP_EVENTS)}) WHERE {_is_in('occurred_at', near)}")
+    made: dict[str, str] = {}
+    tables = []
+    for flow in WINDOW_FLOWS:
+        into, is_asked_for = flow.into, within(flow.into, spans)
+        if into.name not in names:
+            continue
+        for name, read in flow.reads.items():
+            rows = "FROM near_scans"
+            if isinstance(read, Current):
+                rows = made.get(read.table.name, rows_of(read.table))
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {rows}")
+        kept = "true"
+        if into.expiry and (limit := expired_before.get(into.name)):
+            kept = f"NOT {is_expired(into.expiry, limit)}"
+        rows, there = f"made_{flow.name}", f"there_{flow.name}"
+        columns = ", ".join(into.column_names)
+        _hold(cursor, rows, f"SELECT {columns} FROM ({flow.by}) WHERE ({is_asked_for}) AND {kept}")
+        _hold(cursor, there, f"SELECT {columns} FROM ({rows_of(into)}) WHERE {is_asked_for}")
+        made[into.name] = f"FROM {rows}"
+        counts = (f"(SELECT count(*) FROM ({query}))" for query in (
+            f"FROM {rows}", f"FROM {rows} EXCEPT ALL FROM {there}", f"FROM {there} EXCEPT ALL FROM {rows}"
+        ))  # fmt: skip
+        found = Backfilled(into.name, *cursor.execute(f"SELECT {', '.join(counts)}").fetchall()[0])
+        tables.append(Anew(flow, f"FROM {rows}", found))
+    return tables
 
-    def frame(each: Read) -> DataFrame:
-        return made.get(each.table.name, read(each.table)) if isinstance(each, Current) else scans
 
-    with ExitStack() as held:
-
-        def hold(rows: DataFrame) -> DataFrame:
-            held.callback(rows.persist().unpersist)
-            return rows
-
-        hold(scans)
-        tables = []
-        for flow in WINDOW_FLOWS:
-            into, is_asked_for = flow.into, F.expr(within(flow.into, spans))
-            if into.name not in names:
-                continue
-            rows = flow.by(*map(frame, flow.reads)).where(is_asked_for)
-            if into.expiry and (limit := expired_before.get(into.name)):
-                rows = rows.where(~is_expired(into.expiry, limit))
-            made[into.name] = hold(rows)
-            there = hold(read(into).where(is_asked_for))
-            added, removed = rows.exceptAll(there).count(), there.exceptAll(rows).count()
-            tables.append(Anew(flow, rows, Backfilled(into.name, rows.count(), added, removed)))
-        yield tables
+def _hold(cursor: Cursor, name: str, rows: str) -> None:
+    cursor.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {rows}")
 
 
 def chosen(tables: Iterable[str]) -> frozenset[str]:
@@ -170,9 +185,8 @@ def chosen(tables: Iterable[str]) -> frozenset[str]:
     return with_dependents(tables or known)
 
 
-def _at(spark: SparkSession, root: str, versions: Mapping[str, int]) -> Callable[[Table], DataFrame]:
-    lake = Lake(spark, root)
-    return lambda table: spark.read.format("delta").option("versionAsOf", versions[table.name]).load(lake.path(table))
+def _at(lake: Lake, table: Table, versions: Mapping[str, int]) -> str:
+    return query_of(table, lake.files(table, version=versions[table.name]))
 
 
 def within(table: Table, spans: Spans) -> str:
@@ -181,8 +195,4 @@ def within(table: Table, spans: Spans) -> str:
 
 
 def _is_in(column: str, spans: Spans) -> str:
-    return " OR ".join(f"({column} >= {_sql(begin)} AND {column} < {_sql(end)})" for begin, end in spans)
-
-
-def _sql(time: datetime) -> str:
-    return f"TIMESTAMP '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f} UTC'"
+    return " OR ".join(f"({column} >= {moment(begin)} AND {column} < {moment(end)})" for begin, end in spans)

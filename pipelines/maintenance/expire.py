@@ -1,11 +1,10 @@
 """`pts expire`: rows of the gold tables that are older than their retention are let go."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
-
-from pyspark.sql import functions as F
 
 from pipelines.commands import Expire
 from pipelines.contracts.epoch import EPOCH
@@ -13,6 +12,7 @@ from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.engine.batch import maintenance_batch
 from pipelines.errors import LakeMismatch, NotFound
 from pipelines.graph import FLOWS, Flow
+from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.maintenance import common
 from pipelines.maintenance.sole_writer import sole_writer
@@ -53,7 +53,7 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
         if not command.dry_run:
             job.catch_up()
         assert job.last is not None
-        return expire(job.last, job.lake, Ledger(spark, job.lake), dry_run=command.dry_run)
+        return expire(job.last, job.lake, Ledger(job.lake), dry_run=command.dry_run)
 
 
 def expire(
@@ -76,13 +76,17 @@ def expire(
 
 
 def _newest_scan(lake: Lake) -> datetime | None:
-    (micros,) = lake.read(SILVER_SHIP_EVENTS).agg(F.unix_micros(F.max("occurred_at"))).collect()[0]
+    with closing(duck.cursor()) as cursor:
+        query = f"SELECT epoch_us(max(occurred_at)) FROM ({lake.rows(SILVER_SHIP_EVENTS)})"
+        ((micros,),) = cursor.execute(query).fetchall()
     return None if micros is None else EPOCH + timedelta(microseconds=micros)
 
 
 def _expired(flow: Flow, before: datetime, lake: Lake) -> Expired:
     assert flow.into.expiry is not None
-    count = lake.read(flow.into).where(is_expired(flow.into.expiry, before)).count()
+    with closing(duck.cursor()) as cursor:
+        query = f"SELECT count(*) FROM ({lake.rows(flow.into)}) WHERE {is_expired(flow.into.expiry, before)}"
+        ((count,),) = cursor.execute(query).fetchall()
     return Expired(flow.into.name, flow.into.expiry.rows, before, count)
 
 
@@ -97,10 +101,9 @@ def let_go(limits: Mapping[str, datetime], last: LedgerRow, lake: Lake, ledger: 
         if flow.into.name not in limits or not flow.into.expiry:
             continue
         condition = is_expired(flow.into.expiry, limits[flow.into.name])
-        rows = lake.read(flow.into).where(condition)
-        if rows.isEmpty():
-            continue
-        if flow.archive:
-            lake.merge(rows, flow.archive, batch.transaction(f"{flow.name}.archive"))
-        lake.delete(condition, flow.into, batch.transaction(flow.name))
+        with closing(duck.cursor()) as cursor:
+            if flow.archive:
+                rows = f"SELECT * FROM ({lake.rows(flow.into)}) WHERE {condition}"
+                lake.merge(cursor, rows, flow.archive, batch.transaction(f"{flow.name}.archive"))
+            lake.delete(cursor, condition, flow.into, batch.transaction(flow.name))
     common.end(batch, last, lake, ledger, limits)

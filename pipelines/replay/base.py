@@ -87,7 +87,7 @@ def begin(
         counts=counts,
         tables=states,
     )
-    Ledger(lake.spark, lake).append(first, base_transaction(replay, "ledger"))
+    Ledger(lake).append(first, base_transaction(replay, "ledger"))
 
 
 def base_transaction(replay: Replay, name: str) -> Transaction:

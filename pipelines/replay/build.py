@@ -176,7 +176,7 @@ class ReplayJob(LakeJob):
         if self.last is None or all(self.last.tables[name].expired_before == limit for name, limit in limits.items()):
             return
         self.catch_up()
-        let_go(limits, self.last, self.lake, Ledger(self._spark, self.lake))
+        let_go(limits, self.last, self.lake, Ledger(self.lake))
         self.prepare()
 
     def _wait_for_live(self, stop: threading.Event) -> None:
@@ -189,7 +189,7 @@ class ReplayJob(LakeJob):
         root = self._settings.lake_root
         if holder(lock_file(root)) in (None, os.getpid()):
             return 0
-        last = Ledger(self._spark, Lake(self._spark, root)).last()
+        last = Ledger(Lake(self._spark, root)).last()
         if last is None:
             return 0
         return _size(ranges_between(last.end_offsets, end_offsets(self._settings.bootstrap_servers, last.end_offsets)))

@@ -106,7 +106,7 @@ class Pair:
 
     def _rows(self, side: str, table: Table, columns: Sequence[str]) -> DataFrame:
         """A side's rows, each counted once for it and not at all for the other."""
-        rows = Lake(self._spark, self._roots[side]).read_at(table, self._versions[side][table.name])
+        rows = Lake(self._spark, self._roots[side]).read(table, self._versions[side][table.name])
         return rows.select(*columns, *(F.lit(int(each == side)).alias(each) for each in SIDES))
 
     @contextmanager

@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.commands import ReplayPlan
-from pipelines.engine.stitched_log import BRONZE
 from pipelines.errors import LakeUnavailable, LogTruncated
+from pipelines.graph import ARCHIVES
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.log import OffsetRange, Offsets, divided, ranges_between
@@ -218,11 +218,11 @@ def _check_bronze(reader: LakeReader, sources: list[Source], records: Mapping[st
     for topic in sorted({source.topic for source in sources if source.source == "bronze"}):
         known = [f"(kafka_partition = {number} AND kafka_offset < {offset})" for number, offset in end[topic].items()]
         count = "count(DISTINCT (kafka_partition, kafka_offset)) AS row_count"
-        query = f"SELECT {count} FROM {BRONZE[topic]} WHERE {' OR '.join(known)}"
+        query = f"SELECT {count} FROM {ARCHIVES[topic].name} WHERE {' OR '.join(known)}"
         found = reader.query(query).to_pylist()[0]["row_count"]
         if found != records[topic]:
             raise LogTruncated(
-                f"Kafka no longer holds the beginning of {topic}, and {BRONZE[topic]} has {found:,} of the "
+                f"Kafka no longer holds the beginning of {topic}, and {ARCHIVES[topic].name} has {found:,} of the "
                 f"{records[topic]:,} records that the ledger counts: history cannot be replayed. Restore one of the "
                 "two from a backup."
             )

@@ -125,7 +125,7 @@ def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings)
     if found := already_promoted(replay, settings.lake_root):
         return found
     live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
-    ledger, made = Ledger(spark, live), Ledger(spark, shadow)
+    ledger, made = Ledger(live), Ledger(shadow)
     if replay.under_way:
         last = ledger.last()
     else:
@@ -196,7 +196,7 @@ def check_live_code(settings: Settings) -> None:
 
 def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
     """Brings the replay so near to the live job that the rest takes seconds."""
-    ledger = Ledger(spark, Lake(spark, settings.lake_root))
+    ledger = Ledger(Lake(spark, settings.lake_root))
     for _ in range(ROUNDS):
         began, last = time.monotonic(), ledger.last()
         assert last is not None

@@ -1,10 +1,11 @@
 """What those who follow a table by its messages hear when its rows are replaced."""
 
-import duckdb
+from contextlib import closing
+
 import pyarrow as pa
-from pyspark.sql import functions as F
 
 from pipelines.graph import FLOWS, Flow
+from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import RecordLog
@@ -32,10 +33,10 @@ def _changed(table: Table, before: LakeReader, after: LakeReader) -> pa.Table:
     key = ", ".join(table.key)
     query = f"SELECT {key}, hash({', '.join(table.column_names)}) AS digest FROM {table.name}"
     old, new = before.query(query), after.query(query)
-    with duckdb.connect() as connection:
-        connection.register("old", old)
-        connection.register("new", new)
-        return connection.sql(
+    with closing(duck.cursor()) as cursor:
+        cursor.register("old", old)
+        cursor.register("new", new)
+        return cursor.sql(
             f"SELECT {key}, new.digest IS NULL AS is_gone FROM old FULL JOIN new USING ({key}) "
             "WHERE old.digest IS DISTINCT FROM new.digest"
         ).to_arrow_table()
@@ -45,9 +46,14 @@ def _publish(flow: Flow, changed: pa.Table, lake: Lake, log: RecordLog) -> int:
     if changed.num_rows == 0:
         return 0
     assert flow.publishes is not None
-    keys = lake.spark.createDataFrame(changed)
-    rows = lake.read(flow.into).join(F.broadcast(keys.where("NOT is_gone")), list(flow.into.key), "left_semi")
     (key,) = flow.into.key
-    tombstones = keys.where("is_gone").select(F.col(key).cast("string").alias("key"), F.lit(None).alias("value"))
-    log.send(flow.publishes.by(rows).unionByName(tombstones), flow.publishes.topic.name, changed.num_rows)
+    with closing(duck.cursor()) as cursor:
+        cursor.register("changed", changed)
+        cursor.execute(
+            f"CREATE TEMP VIEW reports AS SELECT * FROM ({lake.rows(flow.into)}) "
+            f"SEMI JOIN (FROM changed WHERE NOT is_gone) USING ({key})"
+        )
+        tombstones = f"SELECT {key}::VARCHAR AS key, NULL AS value FROM changed WHERE is_gone"
+        messages = cursor.sql(f"FROM ({flow.publishes.by}) UNION ALL {tombstones}").to_arrow_table()
+    log.send(messages, flow.publishes.topic.name)
     return int(changed.num_rows)

@@ -4,17 +4,19 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.commands import QuarantineRedrive
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
-from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES, Topic
 from pipelines.engine.runner import wire_formats
+from pipelines.graph import ACCEPTED
+from pipelines.io.delta import duck
+from pipelines.io.delta.data_files import empty_rows
 from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
@@ -36,17 +38,12 @@ from pipelines.tables import (
     SILVER_SHIP_EVENTS,
     SILVER_SHIP_ROUTES,
     TABLES,
-    Table,
 )
 from pipelines.tables.record import RECORD_KEY
-from pipelines.transforms.expiry import is_expired
-from pipelines.transforms.judge import judged
-from pipelines.transforms.rejected import rejected_events, rejected_routes
-from pipelines.transforms.remaining_stops import remaining_stops
-from pipelines.transforms.route_versions import route_versions
+from pipelines.transforms.expiry import is_expired, moment
+from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.remaining_stops import REMAINING_STOPS
 from pipelines.transforms.windows import MICROSECOND, hour_of, hour_spans
-
-REJECTED = {SHIP_EVENTS.name: rejected_events, SHIP_ROUTES.name: rejected_routes}
 
 
 @dataclass(frozen=True)
@@ -99,7 +96,7 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
             return found
         name = f"redrive-{at.batch_id}"
         replays.clear(name)  # one that was cut off before its promotion
-        row = Ledger(spark, live).row(at.batch_id)
+        row = Ledger(live).row(at.batch_id)
         assert row is not None
         replay = base.replay_from(row, at.versions, name, settings)
         lake = Lake(spark, replays.root(name))
@@ -116,57 +113,64 @@ class Redrive:
     def __init__(
         self, spark: SparkSession, live: Lake, at: Snapshot, reasons: Sequence[str], settings: Settings
     ) -> None:
-        self._spark = spark
         self._at = at
-        rows = live.read_at(SILVER_QUARANTINE, at.versions[SILVER_QUARANTINE.name])
+        rows = live.read(SILVER_QUARANTINE, at.versions[SILVER_QUARANTINE.name])
         old = rows.where(F.col("reason").isin(*reasons)).withColumnsRenamed(
             {"reason": "old_reason", "detail": "old_detail"}
         )
         formats = wire_formats(settings)
-        self._judged = {
-            topic.name: judged(old.where(F.col("kafka_topic") == topic.name), topic, formats[topic.name]).persist()
-            for topic in INPUT_TOPICS
-        }
+        self._cursor = duck.cursor()
+        for topic, silver in zip(INPUT_TOPICS, ACCEPTED, strict=True):
+            records = judged(old.where(F.col("kafka_topic") == topic.name), topic, formats[topic.name])
+            columns = dict.fromkeys(("old_reason", "old_detail", *SILVER_QUARANTINE.column_names, *silver.column_names))
+            found = records.withColumn("detail", detail(topic)).select(*columns).toArrow()
+            self._cursor.register("found", found)
+            self._cursor.execute(f"CREATE TEMP TABLE {_judged(topic)} AS FROM found")
 
     def let_go(self) -> None:
         """Frees what it holds."""
-        for records in self._judged.values():
-            records.unpersist()
+        self._cursor.close()
 
     def found(self) -> Redriven:
         """What the verdicts are now."""
-        verdicts = [
-            row
-            for records in self._judged.values()
-            for row in records.groupBy("kafka_topic", "old_reason", "reason").count().collect()
-        ]
-        changed = [row for row in verdicts if row["reason"] not in (None, row["old_reason"])]
+        query = " UNION ALL ".join(
+            f"SELECT kafka_topic, old_reason, reason, count(*) FROM {_judged(topic)} GROUP BY ALL"
+            for topic in INPUT_TOPICS
+        )
+        verdicts = self._cursor.execute(query).fetchall()
         return Redriven(
-            judged=_sums((row["kafka_topic"], row["count"]) for row in verdicts),
-            accepted=_sums((row["kafka_topic"], row["count"]) for row in verdicts if row["reason"] is None),
-            rejected=_sums((row["reason"], row["count"]) for row in changed),
+            judged=_sums((topic, count) for topic, _, _, count in verdicts),
+            accepted=_sums((topic, count) for topic, _, reason, count in verdicts if reason is None),
+            rejected=_sums((reason, count) for _, old, reason, count in verdicts if reason not in (None, old)),
         )
 
     def apply(self, lake: Lake, replay: Replay, counts: Mapping[str, Counts]) -> dict[str, Counts]:
         """Writes what they change into a lake, whose append-only tables may be changed; its counts by topic then."""
-        scans = _ranked(self._accepted(SHIP_EVENTS.name, SILVER_SHIP_EVENTS), lake.read(SILVER_SHIP_EVENTS))
-        scans = scans.localCheckpoint()  # it must not be computed again from what is written now
-        added, displaced = scans.where("is_new AND place = 1"), scans.where("NOT is_new AND place > 1")
-        routes = route_versions(self._judged[SHIP_ROUTES.name])
+        cursor = self._cursor
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE ranked AS {_ranked(lake)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE touched AS SELECT * FROM ranked WHERE {IS_TOUCHED}")
+        scans, keys = (", ".join(names) for names in (SILVER_SHIP_EVENTS.column_names, SILVER_SHIP_EVENTS.key))
         tables = (
-            (SILVER_SHIP_EVENTS, displaced, added.select(*SILVER_SHIP_EVENTS.column_names)),
-            (SILVER_SHIP_ROUTES, None, routes),
-            (SILVER_QUARANTINE, self._changed(), self._rejected_otherwise()),
+            (
+                SILVER_SHIP_EVENTS,
+                f"SELECT {keys} FROM ranked WHERE {IS_DISPLACED}",
+                f"SELECT {scans} FROM ranked WHERE {IS_ADDED}",
+            ),
+            (SILVER_SHIP_ROUTES, None, self._routes()),
+            (SILVER_QUARANTINE, f"SELECT {', '.join(RECORD_KEY)} FROM ({self._changed()})", self._rejected_otherwise()),
             (OPS_REDRIVEN_RECORDS, None, self._history(replay.created_at)),
         )
         for table, gone, new in tables:
             if gone is not None:
-                out = base.base_transaction(replay, f"{table.name}/out")
-                lake.take_out(gone.select(*table.key), table, out)
-            lake.append(new, table, base.base_transaction(replay, f"{table.name}/in"))
-        self._report_anew(lake, replay, scans.where("is_new OR place > 1").select("tracking_number"), routes)
-        self._count_anew(lake, replay, scans.where("is_new OR place > 1"))
-        gained = {SHIP_EVENTS.name: added.count() - displaced.count(), SHIP_ROUTES.name: routes.count()}
+                lake.take_out(cursor, gone, table, base.base_transaction(replay, f"{table.name}/out"))
+            lake.append(cursor, new, table, base.base_transaction(replay, f"{table.name}/in"))
+        self._report_anew(lake, replay)
+        self._count_anew(lake, replay)
+        counted = (f"(SELECT count(*) FROM {rows})" for rows in (
+            f"ranked WHERE {IS_ADDED}", f"ranked WHERE {IS_DISPLACED}", f"({self._routes()})"
+        ))  # fmt: skip
+        ((added, displaced, routes),) = cursor.execute(f"SELECT {', '.join(counted)}").fetchall()
+        gained = {SHIP_EVENTS.name: added - displaced, SHIP_ROUTES.name: routes}
         found = self.found()
         return {
             topic: Counts(
@@ -178,61 +182,84 @@ class Redrive:
             for topic, before in counts.items()
         }
 
-    def _accepted(self, topic: str, silver: Table) -> DataFrame:
-        return self._judged[topic].where("reason IS NULL").select(*silver.column_names)
+    def _routes(self) -> str:
+        return f"SELECT {', '.join(SILVER_SHIP_ROUTES.column_names)} FROM {_judged(SHIP_ROUTES)} WHERE reason IS NULL"
 
-    def _changed(self) -> DataFrame:
-        columns = (*RECORD_KEY, "kafka_timestamp", "old_reason", "old_detail", "reason")
-        records = reduce(DataFrame.unionByName, (each.select(*columns) for each in self._judged.values()))
-        return records.where("NOT (reason <=> old_reason)")
+    def _changed(self) -> str:
+        columns = ", ".join((*RECORD_KEY, "kafka_timestamp", "old_reason", "old_detail", "reason"))
+        return " UNION ALL ".join(
+            f"SELECT {columns} FROM {_judged(topic)} WHERE reason IS DISTINCT FROM old_reason" for topic in INPUT_TOPICS
+        )
 
-    def _rejected_otherwise(self) -> DataFrame:
-        frames = (REJECTED[topic](records.where("reason != old_reason")) for topic, records in self._judged.items())
-        return reduce(DataFrame.unionByName, frames)
+    def _rejected_otherwise(self) -> str:
+        columns = ", ".join(SILVER_QUARANTINE.column_names)
+        return " UNION ALL ".join(
+            f"SELECT {columns} FROM {_judged(topic)} WHERE reason != old_reason" for topic in INPUT_TOPICS
+        )
 
-    def _history(self, redriven_at: datetime) -> DataFrame:
-        named = {"redriven_at": F.lit(redriven_at), "new_reason": F.col("reason"), "reason": F.col("old_reason")}
-        rows = self._changed().withColumns(named).withColumnRenamed("old_detail", "detail")
-        return rows.select(*OPS_REDRIVEN_RECORDS.column_names)
+    def _history(self, redriven_at: datetime) -> str:
+        return (
+            f"SELECT *, {moment(redriven_at)} AS redriven_at FROM (SELECT * EXCLUDE (reason, old_reason, old_detail), "
+            f"old_reason AS reason, old_detail AS detail, reason AS new_reason FROM ({self._changed()}))"
+        )
 
-    def _report_anew(self, lake: Lake, replay: Replay, of_scans: DataFrame, routes: DataFrame) -> None:
+    def _report_anew(self, lake: Lake, replay: Replay) -> None:
         """The reports of all packages of which a scan or a route is new or another, from all that silver knows."""
-        packages = F.broadcast(of_scans.unionByName(routes.select("tracking_number")).distinct())
-        told_scans, told_routes = (lake.read(table).join(packages, "tracking_number", "left_semi") for table in SILVER)
-        reports = remaining_stops(told_scans, told_routes, lake.read(GOLD_REMAINING_STOPS).where(F.lit(False)))
+        cursor = self._cursor
+        cursor.execute(
+            "CREATE OR REPLACE TEMP TABLE packages AS SELECT tracking_number FROM touched "
+            f"UNION SELECT tracking_number FROM ({self._routes()})"
+        )
+        for name, table in zip(("new_scans", "new_routes"), ACCEPTED, strict=True):
+            rows = f"SELECT * FROM ({lake.rows(table)}) SEMI JOIN packages USING (tracking_number)"
+            cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {rows}")
+        cursor.execute(f"CREATE OR REPLACE TEMP VIEW current AS {empty_rows(GOLD_REMAINING_STOPS)}")
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE reported AS {REMAINING_STOPS}")
         limit, expiry = self._at.expired_before[GOLD_REMAINING_STOPS.name], GOLD_REMAINING_STOPS.expiry
+        gone = "false"
         if limit and expiry:  # a package is in one of the two tables, and may change from one to the other
+            gone = is_expired(expiry, limit)
             for table in (GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS):
-                lake.take_out(packages, table, base.base_transaction(replay, f"{table.name}/out"))
-            gone, reports = reports.where(is_expired(expiry, limit)), reports.where(~is_expired(expiry, limit))
-            lake.merge(gone, OPS_EXPIRED_REPORTS, base.base_transaction(replay, f"{OPS_EXPIRED_REPORTS.name}/in"))
-        lake.merge(reports, GOLD_REMAINING_STOPS, base.base_transaction(replay, f"{GOLD_REMAINING_STOPS.name}/in"))
+                lake.take_out(cursor, "FROM packages", table, base.base_transaction(replay, f"{table.name}/out"))
+        for table, rows in (
+            (OPS_EXPIRED_REPORTS, f"FROM reported WHERE {gone}"),
+            (GOLD_REMAINING_STOPS, f"FROM reported WHERE NOT {gone}"),
+        ):
+            lake.merge(cursor, rows, table, base.base_transaction(replay, f"{table.name}/in"))
 
-    def _count_anew(self, lake: Lake, replay: Replay, scans: DataFrame) -> None:
+    def _count_anew(self, lake: Lake, replay: Replay) -> None:
         """All windows and alerts to which one of the scans belongs."""
-        hours = {row["hour"] for row in scans.select(hour_of(F.col("occurred_at")).alias("hour")).distinct().collect()}
-        edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hour_spans(hours)]
+        hours = self._cursor.execute(f"SELECT DISTINCT {hour_of('occurred_at')} FROM touched").fetchall()
+        edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hour_spans(hour for (hour,) in hours)]
         spans = [(begin - REACH, end + REACH) for begin, end in edges]
         if not spans:
             return
-        with made_anew(chosen(()), spans, lake.read, self._at.expired_before) as tables:
-            for table in tables:
-                into = table.flow.into
-                transaction = base.base_transaction(replay, f"{into.name}/in")
-                lake.replace_where(table.rows, within(into, spans), into, transaction)
+        for table in made_anew(self._cursor, chosen(()), spans, lake.rows, self._at.expired_before):
+            into = table.flow.into
+            transaction = base.base_transaction(replay, f"{into.name}/in")
+            lake.replace_where(self._cursor, table.rows, within(into, spans), into, transaction)
 
 
-SILVER = SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
+IS_ADDED, IS_DISPLACED, IS_TOUCHED = "is_new AND place = 1", "NOT is_new AND place > 1", "is_new OR place > 1"
 
 
-def _ranked(new: DataFrame, known: DataFrame) -> DataFrame:
+def _judged(topic: Topic) -> str:
+    """Names the records of a topic, with their old and their new verdict."""
+    return f"judged_{topic.name.replace('-', '_')}"
+
+
+def _ranked(lake: Lake) -> str:
     """New scans and those that are known by the same identity, with `place`: 1 is the lowest offset of each."""
-    identities = new.select(*(F.col(name).alias(f"new_{name}") for name in SCAN_IDENTITY)).distinct()
-    is_same = reduce(lambda both, name: both & F.col(name).eqNullSafe(F.col(f"new_{name}")), SCAN_IDENTITY, F.lit(True))
-    same = known.join(F.broadcast(identities), is_same, "left_semi")
-    both = new.withColumn("is_new", F.lit(True)).unionByName(same.withColumn("is_new", F.lit(False)))
-    order = Window.partitionBy(*SCAN_IDENTITY).orderBy("kafka_partition", "kafka_offset")
-    return both.withColumn("place", F.row_number().over(order))
+    names, identity = ", ".join(SILVER_SHIP_EVENTS.column_names), ", ".join(SCAN_IDENTITY)
+    same = " AND ".join(f"known.{name} IS NOT DISTINCT FROM new.{name}" for name in SCAN_IDENTITY)
+    return f"""
+        WITH new AS (SELECT {names}, true AS is_new FROM {_judged(SHIP_EVENTS)} WHERE reason IS NULL),
+        known AS (
+            SELECT {names}, false AS is_new FROM ({lake.rows(SILVER_SHIP_EVENTS)}) AS known SEMI JOIN new ON {same}
+        )
+        SELECT *, row_number() OVER (PARTITION BY {identity} ORDER BY kafka_partition, kafka_offset) AS place
+        FROM (FROM new UNION ALL FROM known)
+    """
 
 
 def _sums(counts: Any) -> dict[str, int]:

@@ -71,7 +71,7 @@ def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSe
         if known.replay_id == name and known.base:
             return known
     live = Lake(spark, settings.lake_root)
-    at, before = snapshot(live.root, promotion.way_back_to), Ledger(spark, live).row(promotion.way_back_to)
+    at, before = snapshot(live.root, promotion.way_back_to), Ledger(live).row(promotion.way_back_to)
     assert before is not None
     at.insist_on(TABLES)
     back = base.replay_from(before, promotion.before, name, settings)

@@ -64,7 +64,7 @@ def change_places(
     replay: Replay, live: Lake, shadow: Lake, ledger: Ledger, last: LedgerRow, counts: Mapping[str, Counts]
 ) -> LedgerRow:
     """Each table in one commit, then the ledger's row. Whatever of it is done already is left as it is."""
-    promotion, at = replay.under_way, Ledger(live.spark, shadow).last()
+    promotion, at = replay.under_way, Ledger(shadow).last()
     assert promotion is not None
     assert at is not None
     writer, reached = f"promote-{replay.replay_id}", ledger.reached(last)

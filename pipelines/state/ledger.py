@@ -1,15 +1,15 @@
 """The ledger `ops.batches`: which part of the log each batch took, and where every table stood after it."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.delta_rs import Spans
 from pipelines.io.delta.lake import MANY, Lake, way_out
 from pipelines.io.delta.table_log import Transaction
@@ -67,8 +67,7 @@ class LedgerRow:
 class Ledger:
     """Appends to the ledger and reads its end."""
 
-    def __init__(self, spark: SparkSession, lake: Lake) -> None:
-        self._spark = spark
+    def __init__(self, lake: Lake) -> None:
         self._lake = lake
 
     def last(self) -> LedgerRow | None:
@@ -134,11 +133,8 @@ class Ledger:
             ],
             "replay_id": row.replay_id,
         }
-        # As JSON, which Spark parses while it plans: rows of plain Python would go through a Python worker.
-        text = json.dumps(values, default=datetime.isoformat)
-        schema = ", ".join(f"{column.name} {column.type}" for column in OPS_BATCHES.columns)
-        frame = self._spark.range(0, 1, 1, 1).select(F.from_json(F.lit(text), schema).alias("row")).select("row.*")
-        self._lake.append(frame, OPS_BATCHES, transaction, expected=1)
+        schema = to_arrow_schema(schema_of(OPS_BATCHES), timezone="UTC")
+        self._lake.append_rows(pa.Table.from_pylist([values], schema), OPS_BATCHES, transaction)
 
 
 def _ledger_row(row: dict[str, Any]) -> LedgerRow:

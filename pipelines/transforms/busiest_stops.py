@@ -1,28 +1,22 @@
 """Which stops are the busiest of each window?"""
 
-from pyspark.sql import DataFrame, Window
-from pyspark.sql import functions as F
-
 from pipelines.contracts.rules import LEADERBOARD_SIZE, STOP
 from pipelines.tables import GOLD_BUSIEST_STOPS
 from pipelines.transforms.windows import sliding_starts
 
+BUSIEST_STOPS = f"""
+    WITH touched AS (SELECT DISTINCT unnest({sliding_starts("occurred_at")}) AS window_start FROM scans)
+    SELECT {", ".join(GOLD_BUSIEST_STOPS.column_names)} FROM (
+        SELECT *, row_number() OVER (
+            PARTITION BY window_start ORDER BY scan_count DESC, {", ".join(f"{name} NULLS FIRST" for name in STOP)}
+        ) AS rank
+        FROM activity SEMI JOIN touched USING (window_start)
+    ) WHERE rank <= {LEADERBOARD_SIZE}
+"""
+"""The whole leaderboard of every window that new scans touch.
 
-def busiest_stops(scans: DataFrame, activity: DataFrame) -> DataFrame:
-    """The whole leaderboard of every window that new scans touch.
+A scan can move stops up and down, but a board never gets shorter: by (window, rank), the rows replace the old ones.
 
-    A scan can move stops up and down, but a board never gets shorter: by (window, rank), the rows replace the old ones.
-
-    Args:
-        scans: New rows of silver.ship_events.
-        activity: gold.stop_activity with these scans in it.
-    """
-    touched = scans.select(F.explode(sliding_starts(F.col("occurred_at"))).alias("window_start")).distinct()
-    names = (F.col(name).asc_nulls_first() for name in STOP)
-    board = Window.partitionBy("window_start").orderBy(F.col("scan_count").desc(), *names)
-    return (
-        activity.join(F.broadcast(touched), "window_start", "left_semi")
-        .withColumn("rank", F.row_number().over(board))
-        .where(F.col("rank") <= LEADERBOARD_SIZE)
-        .select(*GOLD_BUSIEST_STOPS.column_names)
-    )
+- `scans`: new rows of silver.ship_events.
+- `activity`: gold.stop_activity with these scans in it.
+"""

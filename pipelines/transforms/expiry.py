@@ -1,13 +1,15 @@
 """Which rows may be let go?"""
 
-from datetime import datetime
-
-from pyspark.sql import Column
-from pyspark.sql import functions as F
+from datetime import UTC, datetime
 
 from pipelines.tables.record import Expiry
 
 
-def is_expired(expiry: Expiry, before: datetime) -> Column:
-    """Whether a row's time lies before the given one, and it is of the kind that expires. Never null."""
-    return F.coalesce(F.expr(expiry.condition) & (F.col(expiry.column) < F.lit(before)), F.lit(False))
+def is_expired(expiry: Expiry, before: datetime) -> str:
+    """SQL: whether a row's time lies before the given one, and it is of the kind that expires. Never null."""
+    return f"coalesce(({expiry.condition}) AND {expiry.column} < {moment(before)}, false)"
+
+
+def moment(time: datetime) -> str:
+    """The time as SQL."""
+    return f"TIMESTAMPTZ '{time.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}+00'"

@@ -1,10 +1,5 @@
 """What does the topic package-reports say of a changed report?"""
 
-from functools import cache
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
 MEMBERS = {
     "trackingNumber": "tracking_number",
     "occurredAt": "occurred_at",
@@ -27,24 +22,22 @@ lets a record be, but no producer sends more than 1 MB unless told otherwise: ea
 """
 
 
-def package_reports(reports: DataFrame) -> DataFrame:
-    """One Kafka record (key, value) per changed report: the tracking number, and a JSON object, null members included.
-
-    Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route,
-    the same message. A `statusCode` is cut off at `LONGEST_CODE`.
-    """
-    return reports.select(*_message())
-
-
-@cache
-def _message() -> tuple[Column, ...]:
-    members = F.struct(*(_member(column).alias(name) for name, column in MEMBERS.items()))
-    key = F.col("tracking_number").cast("string").alias("key")
-    return key, F.to_json(members, {"ignoreNullFields": "false"}).alias("value")
-
-
-def _member(column: str) -> Column:
+def _member(column: str) -> str:
     if column == "status_code":
-        return F.left(column, F.lit(LONGEST_CODE))
+        return f"left(status_code, {LONGEST_CODE})"
     is_time = column.endswith(("_at", "_timestamp"))
-    return F.date_format(column, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS'Z'") if is_time else F.col(column)
+    return f"strftime({column} AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')" if is_time else column
+
+
+PACKAGE_REPORT_MESSAGES = f"""
+    SELECT tracking_number::VARCHAR AS key,
+        json_object({", ".join(f"'{name}', {_member(column)}" for name, column in MEMBERS.items())})::VARCHAR AS value
+    FROM reports
+"""
+"""One Kafka record (key, value) per changed report: the tracking number, and a JSON object, null members included.
+
+Times are UTC, `yyyy-MM-ddTHH:mm:ss.ffffffZ`. The coordinates make a repeat recognisable: the same scan and route, the
+same message. A `statusCode` is cut off at `LONGEST_CODE`.
+
+- `reports`: rows of gold.remaining_stops.
+"""

@@ -1,11 +1,5 @@
 """How many stops does each package still have?"""
 
-from functools import cache
-from typing import NamedTuple
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
-
 from pipelines.contracts.rules import RECENCY, SCAN_ORDER, Status
 from pipelines.tables import GOLD_REMAINING_STOPS
 
@@ -22,75 +16,48 @@ ROUTE_COLUMNS = {"end_stop_id": "end_stop_id", "route_id": "route_id", **{f"rout
 """Column of the report -> column of silver.ship_routes, for what the route in force says."""
 
 
-def remaining_stops(scans: DataFrame, routes: DataFrame, current: DataFrame) -> DataFrame:
-    """The reports that new scans and routes change: one whole row of gold.remaining_stops per such package.
-
-    The latest scan is the greatest by `SCAN_ORDER`, the route in force the greatest by `RECENCY`. Both are maxima by a
-    total order, so the result depends neither on the order of rows nor on how they are cut into batches, and folding
-    the same rows again changes nothing.
-
-    Args:
-        scans: New rows of silver.ship_events.
-        routes: New rows of silver.ship_routes.
-        current: The table as it stands.
-    """
-    told = _columns()
-    new = scans.select(*told.of_scans).unionByName(routes.select(*told.of_routes), allowMissingColumns=True)
-    known = current.join(new.select("tracking_number"), "tracking_number", "left_semi").select(*told.of_current)
-    greatest = new.unionByName(known).groupBy("tracking_number").agg(*told.greatest)
-    return greatest.where(told.is_changed).select(*told.reported)
+def _rank(order: tuple[str, ...], columns: dict[str, str], of: str) -> str:
+    """What a total order compares, as a row; of the report as it stands, by the names that its columns have there."""
+    named = {source: target for target, source in columns.items()} if of == "known" else {}
+    delivered = f"coalesce({of}.status_code = '{Status.DELIVERED}', false)"
+    return f"({', '.join(delivered if name == 'is_delivered' else f'{of}.{named.get(name, name)}' for name in order)})"
 
 
-class Columns(NamedTuple):
-    """What the steps select. Made once: each of the hundred is some calls into the JVM."""
+SCAN_IS_NEW = (
+    "scan.kafka_offset IS NOT NULL AND (known.event_kafka_offset IS NULL OR "
+    f"{_rank(SCAN_ORDER, SCAN_COLUMNS, 'scan')} > {_rank(SCAN_ORDER, SCAN_COLUMNS, 'known')})"
+)
+ROUTE_IS_NEW = (
+    "route.kafka_offset IS NOT NULL AND (known.route_kafka_offset IS NULL OR "
+    f"{_rank(RECENCY, ROUTE_COLUMNS, 'route')} > {_rank(RECENCY, ROUTE_COLUMNS, 'known')})"
+)
 
-    of_scans: tuple[Column, ...]
-    of_routes: tuple[Column, ...]
-    of_current: tuple[Column, ...]
-    greatest: tuple[Column, ...]
-    is_changed: Column
-    reported: tuple[Column, ...]
-
-
-@cache
-def _columns() -> Columns:
-    package = F.col("tracking_number")
-    stops = F.col("route.end_stop_id") - F.col("scan.current_stop_id")
-    is_delivered = F.coalesce(F.col("status_code") == Status.DELIVERED.value, F.lit(False)).alias("is_delivered")
-    reported = {
-        "tracking_number": package,
-        **{name: F.col(f"scan.{name}") for name in SCAN_COLUMNS},
-        **{name: F.col(f"route.{name}") for name in ROUTE_COLUMNS},
-        "number_of_remaining_stops": stops,
-    }
-    return Columns(
-        of_scans=(package, _told(SCAN_COLUMNS, "scan", is_delivered)),
-        of_routes=(package, _told(ROUTE_COLUMNS, "route")),
-        of_current=(package, _known(SCAN_COLUMNS, "scan", is_delivered), _known(ROUTE_COLUMNS, "route")),
-        greatest=(_greatest("scan", SCAN_ORDER, SCAN_COLUMNS), _greatest("route", RECENCY, ROUTE_COLUMNS)),
-        is_changed=F.col("scan.is_new") | F.col("route.is_new"),
-        reported=tuple(reported[name].alias(name) for name in GOLD_REMAINING_STOPS.column_names),
+REMAINING_STOPS = f"""
+    WITH scan AS (
+        SELECT unnest(arg_max(new_scans, {_rank(SCAN_ORDER, SCAN_COLUMNS, "new_scans")})) FROM new_scans
+        GROUP BY tracking_number
+    ), route AS (
+        SELECT unnest(arg_max(new_routes, {_rank(RECENCY, ROUTE_COLUMNS, "new_routes")})) FROM new_routes
+        GROUP BY tracking_number
+    ), told AS (
+        SELECT tracking_number, {SCAN_IS_NEW} AS scan_is_new, {ROUTE_IS_NEW} AS route_is_new,
+            {", ".join(f"CASE WHEN scan_is_new THEN scan.{source} ELSE known.{target} END AS {target}"
+                       for target, source in SCAN_COLUMNS.items())},
+            {", ".join(f"CASE WHEN route_is_new THEN route.{source} ELSE known.{target} END AS {target}"
+                       for target, source in ROUTE_COLUMNS.items())}
+        FROM scan FULL JOIN route USING (tracking_number) LEFT JOIN current AS known USING (tracking_number)
     )
+    SELECT {", ".join(f"end_stop_id - current_stop_id AS {name}" if name == "number_of_remaining_stops" else name
+                      for name in GOLD_REMAINING_STOPS.column_names)}
+    FROM told WHERE scan_is_new OR route_is_new
+"""  # fmt: skip
+"""The reports that new scans and routes change: one whole row of gold.remaining_stops per such package.
 
+The latest scan is the greatest by `SCAN_ORDER`, the route in force the greatest by `RECENCY`. Both are maxima by a
+total order, so the result depends neither on the order of rows nor on how they are cut into batches, and folding the
+same rows again changes nothing.
 
-def _told(columns: dict[str, str], name: str, *ranks: Column) -> Column:
-    """A struct `name`: what a new row says of the package's report."""
-    said = (F.col(source).alias(target) for target, source in columns.items())
-    return F.struct(*said, *ranks, F.lit(True).alias("is_new")).alias(name)
-
-
-def _known(columns: dict[str, str], name: str, *ranks: Column) -> Column:
-    """The same of the report as it stands; null when it has no scan, or no route."""
-    said = F.struct(*(F.col(target) for target in columns), *ranks, F.lit(False).alias("is_new"))
-    return F.when(F.col(_reported("kafka_offset", columns)).isNotNull(), said).alias(name)
-
-
-def _greatest(name: str, order: tuple[str, ...], columns: dict[str, str]) -> Column:
-    """Of equals the known one: what it says is in the table already."""
-    rank = F.struct(*(F.col(f"{name}.{_reported(source, columns)}") for source in order), ~F.col(f"{name}.is_new"))
-    return F.max_by(name, F.when(F.col(name).isNotNull(), rank)).alias(name)
-
-
-def _reported(source: str, columns: dict[str, str]) -> str:
-    """The report's column that is made from a column of silver; a rank is called the same in both."""
-    return next((target for target, column in columns.items() if column == source), source)
+- `new_scans`: new rows of silver.ship_events.
+- `new_routes`: new rows of silver.ship_routes.
+- `current`: the table as it stands.
+"""

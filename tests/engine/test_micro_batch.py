@@ -2,13 +2,11 @@
 
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
-from pipelines.engine.batch import Following
-from pipelines.graph import FLOWS, TURNS
-from pipelines.io.delta import row_sizes
+from pipelines import session
+from pipelines.graph import FLOWS
 from pipelines.io.delta.lake import Lake
 from pipelines.state.ledger import Counts, Ledger
 from pipelines.tables import SILVER_QUARANTINE
@@ -17,12 +15,14 @@ from tests.comparison import expected_rows
 from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
 
+HEADERS = (("source", b"x"), ("", None), ('nul \0 "and" ü', b"\x00\xff\n"), ("source", b""))
+
 RECORDS = (
     scan(1, "10:00", stop=1, offset=0),
     route(1, 12, offset=0),
     scan(2, "10:01", stop=4, offset=1, partition=1),
     scan(1, "10:00", stop=1, offset=1),
-    LogRecord("ship-events", 0, 2, scan(offset=2).timestamp_ms, b"1", b"not a scan", (("source", b"x"),)),
+    LogRecord("ship-events", 0, 2, scan(offset=2).timestamp_ms, b"1", b"not a scan", HEADERS),
     scan(1, "10:30", stop=2, offset=3),
     route(2, 9, offset=1, partition=0),
     scan(2, "09:00", stop=1, logged="10:40", offset=2, partition=1),
@@ -58,24 +58,28 @@ OF_LARGE = (
 )
 
 
-def test_rows_of_large_records_stay_in_spark_and_make_the_same_tables(
+def test_large_records_make_the_same_tables(spark: SparkSession, lake: Lake) -> None:
+    run(lake, spark, OF_LARGE, batches(OF_LARGE[:1], OF_LARGE[1:7], OF_LARGE[7:]))
+    assert tables(lake) == expected_rows(OF_LARGE)
+
+
+IN_TWO_PARTITIONS = (
+    scan(1, "10:00", stop=1, offset=0, partition=1),
+    scan(1, "10:00", stop=1, offset=1),
+    scan(1, "10:05", stop=2, offset=1, partition=1),
+    scan(2, "10:00", stop=1, offset=2),
+    scan(1, "10:05", stop=2, offset=3),
+)
+
+
+def test_scan_that_two_partitions_tell_is_kept_once(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_sizes, "MOST_BYTES", 50_000)
-    frame, taken = type(spark.range(1)), []
-    to_arrow = frame.toArrow
-
-    def take_out(rows: DataFrame) -> pa.Table:
-        taken.append(to_arrow(rows))
-        return taken[-1]
-
-    monkeypatch.setattr(frame, "toArrow", take_out)
-    whole = batches(OF_LARGE[:1], OF_LARGE[1:7], OF_LARGE[7:])
-    run(lake, spark, OF_LARGE, whole, lambda batch: Following(TURNS, batch.reach) if batch == whole[-1] else None)
-
-    assert tables(lake) == expected_rows(OF_LARGE)
-    assert len(taken) > len(FLOWS)
-    assert max(rows.nbytes for rows in taken) < len(LONG)
+    """Also where each of them is read by a task of its own, and in two batches."""
+    monkeypatch.setattr(session, "UNFUSED_ROWS", 0)
+    rows, _ = run(lake, spark, IN_TWO_PARTITIONS, batches(IN_TWO_PARTITIONS[:2], IN_TWO_PARTITIONS[2:]))
+    assert tables(lake) == expected_rows(IN_TWO_PARTITIONS)
+    assert [row.counts["ship-events"].duplicate for row in rows] == [1, 1]
 
 
 def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same() -> None:
@@ -99,13 +103,13 @@ def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(
     (row,), _ = run(lake, spark, RECORDS, whole)
     assert tables(lake) == expected_rows(RECORDS)
     assert row.counts == {"ship-events": Counts(7, 4, 2, 1), "ship-routes": Counts(4, 3, 0, 1)}
-    assert Ledger(spark, lake).last() is not None
+    assert Ledger(lake).last() is not None
     assert [state.position for state in row.tables.values()] == [0] * len(row.tables)
 
 
 def test_ledger_gives_back_the_row_that_was_appended(spark: SparkSession, lake: Lake) -> None:
     rows, _ = run(lake, spark, RECORDS, batches(RECORDS[:4], RECORDS[4:]))
-    assert Ledger(spark, lake).last() == rows[1]
+    assert Ledger(lake).last() == rows[1]
     assert rows[1].tables["silver.quarantine"].version == lake.log(SILVER_QUARANTINE).newest_version() > 0
 
 

@@ -6,11 +6,10 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-import pipelines.io.delta.lake
+from pipelines import session
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.engine.batch import Batch, Following
 from pipelines.graph import TURNS
-from pipelines.io.delta.lake import FEW_ROWS
 from pipelines.state.ledger import Counts, LedgerRow
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
@@ -56,12 +55,14 @@ def nothing_follows_in_the_second(batch: Batch) -> Following | None:
     return None if batch.batch_id == 1 else Following(TURNS, batch.reach)
 
 
-@pytest.fixture(scope="module", params=[FEW_ROWS, pytest.param(0, marks=pytest.mark.long)], ids=["few", "many"])
+@pytest.fixture(
+    scope="module", params=[session.UNFUSED_ROWS, pytest.param(0, marks=pytest.mark.long)], ids=["few", "many"]
+)
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The ledger's rows, and the tables after all batches: once as batches of few rows are run, once as of many."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pipelines.io.delta.lake, "FEW_ROWS", request.param)
+        patch.setattr(session, "UNFUSED_ROWS", request.param)
         rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
     return rows, tables(made)
 

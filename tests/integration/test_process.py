@@ -212,31 +212,35 @@ def test_java_whose_helper_thread_finds_no_memory_ends(base: Settings) -> None:
     assert "ended with 3" in told.stdout, told.stderr[-3000:]
 
 
-HOLD_LARGE_RECORDS = """
+WRITE_LARGE_RECORDS = """
 import sys
 from pyspark.sql import functions as F
-from pipelines.contracts.topics import SHIP_ROUTES
-from pipelines.engine.judged_batch import hear
-from pipelines.io.delta.lake import Lake
+from pipelines.engine.record_tasks import RecordFlow, write
 from pipelines.session import open_session
 from pipelines.settings import Settings
+from pipelines.tables import BRONZE_SHIP_ROUTES
+from pipelines.transforms.bronze_records import BRONZE_RECORDS
 
 spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
-nothing = {"key": "binary", "headers": "array<binary>", "reason": "string"}
-row = {name: F.lit(None).cast(type) for name, type in nothing.items()}
-records = spark.range(60).coalesce(1).withColumns(row | {"value": F.repeat(F.lit("0123456789"), 1_000_000)})
-lake = Lake(spark, sys.argv[1])
-hear(records, lambda rows: rows, ["value", "reason"], SHIP_ROUTES, lake, 60).records.write.parquet(sys.argv[1])
-print("read", spark.read.parquet(sys.argv[1]).where(F.endswith("value", F.lit("6789"))).count())
+types = {column.name: column.type for column in BRONZE_SHIP_ROUTES.columns}
+row = {name: F.lit(None).cast(kind) for name, kind in types.items()} | {
+    "value": F.repeat(F.lit("0123456789"), 1_000_000).cast("binary"), "kafka_topic": F.lit("ship-routes"),
+    "kafka_partition": F.lit(0), "kafka_offset": F.col("id"), "kafka_timestamp": F.current_timestamp(),
+    "ingested_at": F.current_timestamp(), "reason": F.lit(None).cast("string"),
+}
+flow = RecordFlow("keep_routes", BRONZE_SHIP_ROUTES, sys.argv[1], BRONZE_RECORDS, "true")
+written = write(spark.range(0, 60, 1, 1).withColumns(row).drop("id"), [flow], "true")
+print("wrote", written.read_count, sum(file.row_count for file in written.files["keep_routes"]))
 """
 
 
-def test_large_records_are_held_written_and_read_within_a_heap_that_is_too_small_for_all_of_them(
+def test_large_records_are_written_within_a_heap_that_is_too_small_for_all_of_them(
     base: Settings, tmp_path: Path
 ) -> None:
-    asked = [sys.executable, "-c", HOLD_LARGE_RECORDS, str(tmp_path / "rows")]
+    (tmp_path / "rows").mkdir()
+    asked = [sys.executable, "-c", WRITE_LARGE_RECORDS, str(tmp_path / "rows")]
     told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=240)
-    assert told.stdout.splitlines() == ["read 60"], told.stderr[-3000:]
+    assert told.stdout.splitlines() == ["wrote 60 60"], told.stderr[-3000:]
 
 
 def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:

@@ -151,10 +151,10 @@ def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothi
     quiet, busy = LiveJob(spark, settings, lock), LiveJob(spark, settings, lock)
     quiet.prepare()
     busy.prepare()
-    stood = Ledger(spark, quiet.lake).last()
+    stood = Ledger(quiet.lake).last()
     quiet._follow(query, progress)
     with pytest.raises(Stopped):
         busy._on_batch(spark, len(BATCHES), progress)
     busy._follow(query, progress)  # the batch did not fail
     assert len(ends) == 2
-    assert Ledger(spark, quiet.lake).last() == stood
+    assert Ledger(quiet.lake).last() == stood

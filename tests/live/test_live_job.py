@@ -143,7 +143,7 @@ def test_nothing_is_brought_up_after_a_batch_that_failed(spark: SparkSession, tm
     job._cycle.begin_anew(is_due=True)
     job._fail(LakeUnavailable("in a batch"))
     job._catch_up_when_quiet(nobody)
-    newest = Ledger(spark, job.lake).last()
+    newest = Ledger(job.lake).last()
     assert newest
     assert newest.batch_id == BATCHES[-1].batch_id
 
@@ -208,7 +208,7 @@ def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
     """Spark says less; where the log cannot be asked, that is all there is."""
     job, of_spark = job_of(spark, tmp_path), RuntimeError("OffsetOutOfRange, in a trace of a hundred lines")
     run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
-    job.last = Ledger(spark, job.lake).last()
+    job.last = Ledger(job.lake).last()
     assert job.last
     reached = job.last.end_offsets
     gone = {topic: {number: end + 7 for number, end in ends.items()} for topic, ends in reached.items()}

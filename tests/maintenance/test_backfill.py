@@ -28,13 +28,13 @@ BATCHES = batches(*PACK.batches)
 
 
 def last(lake: Lake) -> LedgerRow:
-    row = Ledger(lake.spark, lake).last()
+    row = Ledger(lake).last()
     assert row is not None
     return row
 
 
 def backfilled(lake: Lake, begin: datetime, end: datetime, *names: str) -> dict[str, Backfilled]:
-    ledger = Ledger(lake.spark, lake)
+    ledger = Ledger(lake)
     chosen = backfill.chosen(names)
     return {found.table: found for found in backfill.backfill(chosen, [(begin, end)], last(lake), lake, ledger)}
 
@@ -116,7 +116,7 @@ def test_windows_that_were_let_go_stay_away(spark: SparkSession, tmp_path: Path)
     lake = new_lake(spark, str(tmp_path / "lake"))
     old, new = scan(1, "10:00", day="2024-03-01", offset=0), scan(2, "10:00", day="2026-03-01", offset=1)
     run(lake, spark, [old, new], batches([old, new]))
-    expire.expire(last(lake), lake, Ledger(spark, lake), now=datetime(2026, 3, 2, tzinfo=UTC))
+    expire.expire(last(lake), lake, Ledger(lake), now=datetime(2026, 3, 2, tzinfo=UTC))
     stood = tables(lake)
     found = backfilled(lake, datetime(2024, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC))
     assert all(table.is_right for table in found.values())

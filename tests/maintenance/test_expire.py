@@ -41,14 +41,14 @@ RECORDS = [record for part in PARTS for record in part]
 
 
 def last(lake: Lake, spark: SparkSession) -> LedgerRow:
-    row = Ledger(spark, lake).last()
+    row = Ledger(lake).last()
     assert row is not None
     return row
 
 
 def let_go(lake: Lake, spark: SparkSession, *, dry_run: bool = False) -> dict[str, int]:
     """Rows by table, where there are any."""
-    found = expire(last(lake, spark), lake, Ledger(spark, lake), dry_run=dry_run, now=NOW)
+    found = expire(last(lake, spark), lake, Ledger(lake), dry_run=dry_run, now=NOW)
     return {each.table: each.row_count for each in found if each.row_count}
 
 
@@ -110,7 +110,7 @@ def test_what_is_let_go_and_comes_back_is_as_if_the_log_were_read_anew(spark: Sp
 
     take_in(lake, spark, AT_457_DAYS)
     with pytest.raises(LakeMismatch, match="newest scan is of 2027-06-01 10:00 UTC, and it is 2027-05-30 00:00"):
-        expire(last(lake, spark), lake, Ledger(spark, lake), now=NOW - timedelta(days=3))
+        expire(last(lake, spark), lake, Ledger(lake), now=NOW - timedelta(days=3))
     gone = let_go(lake, spark)
     assert gone == {
         "gold.remaining_stops": 2,

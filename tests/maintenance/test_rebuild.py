@@ -38,7 +38,7 @@ def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: Sp
     for name in GOLD:
         shutil.rmtree(root / name.replace(".", "/"))
     lake = Lake(spark, str(root))
-    last = Ledger(spark, lake).last()
+    last = Ledger(lake).last()
     assert last is not None
     assert {state.position for state in last.tables.values()} == {0, 2}
     prepare(lake, last, last.checkpoint_id, None, GOLD)

@@ -2,19 +2,18 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from pipelines.checks import verify
 from pipelines.commands import Verify
 from pipelines.engine.batch import Batch, Following
 from pipelines.errors import Violation
-from pipelines.graph import FLOWS, TURNS
+from pipelines.graph import TURNS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import Offsets
 from pipelines.maintenance import backfill
@@ -26,9 +25,9 @@ from tests.cases import pack_of
 from tests.comparison import Rows
 from tests.memory_log import MemoryLog
 from tests.oracle.records import LogRecord
+from tests.planted import planted
 
 PACK = pack_of(40)
-REPORT = next(flow for flow in FLOWS if flow.name == "remaining_stops")
 WRONG_COLUMNS = ("current_stop_id", "event_code")
 DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
 
@@ -77,7 +76,7 @@ class Offline:
         write_checkpoint(Path(self.settings.lake_root), batches(*self.parts)[: self.fed + 1], cut_off=True)
 
     def _next(self, until: int | None) -> list[Batch]:
-        last = Ledger(self.spark, Lake(self.spark, self.settings.lake_root)).last() if self.fed else None
+        last = Ledger(Lake(self.spark, self.settings.lake_root)).last() if self.fed else None
         shift = last.batch_id + 1 - self.fed if last else 0
         return [replace(each, batch_id=each.batch_id + shift) for each in batches(*self.parts)[self.fed : until]]
 
@@ -108,27 +107,18 @@ class Offline:
         return log
 
 
-@contextmanager
-def planted_bug() -> Iterator[None]:
+def planted_bug() -> AbstractContextManager[None]:
     """Reports of packages with an even digit before the last are a stop ahead, and shout."""
-    right = REPORT.by
-
-    def wrong(*frames: DataFrame) -> DataFrame:
-        is_wrong = F.floor(F.col("tracking_number") / 10) % 2 == 0
-        ahead = F.when(is_wrong, 1).otherwise(0)
-        return right(*frames).withColumns(
-            {
-                "current_stop_id": F.col("current_stop_id") + ahead,
-                "number_of_remaining_stops": F.col("number_of_remaining_stops") - ahead,
-                "event_code": F.concat("event_code", F.when(is_wrong, "!").otherwise("")),
+    is_wrong = "tracking_number // 10 % 2 = 0"
+    return planted(
+        {
+            "remaining_stops": {
+                "current_stop_id": f"current_stop_id + ({is_wrong})::BIGINT",
+                "number_of_remaining_stops": f"number_of_remaining_stops - ({is_wrong})::BIGINT",
+                "event_code": f"event_code || CASE WHEN {is_wrong} THEN '!' ELSE '' END",
             }
-        )
-
-    object.__setattr__(REPORT, "by", wrong)
-    try:
-        yield
-    finally:
-        object.__setattr__(REPORT, "by", right)
+        }
+    )
 
 
 def assert_only_the_planted_is_wrong(made: Offline) -> None:

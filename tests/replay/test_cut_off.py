@@ -74,6 +74,6 @@ def test_lake_whose_job_was_cut_off_within_a_batch_is_not_promoted_before_that_i
 
 
 def last_row(lake: Offline) -> LedgerRow:
-    row = Ledger(lake.spark, Lake(lake.spark, lake.settings.lake_root)).last()
+    row = Ledger(Lake(lake.spark, lake.settings.lake_root)).last()
     assert row is not None
     return row

@@ -26,7 +26,7 @@ def compared(spark: SparkSession, folder: Path, live: list[Row], shadow: list[Ro
         hour = datetime(2026, 3, 1, 10, tzinfo=UTC), datetime(2026, 3, 1, 11, tzinfo=UTC)
         if rows:
             frame = table_frame(spark, TABLE, [(*hour, *row) for row in rows])
-            lake.append(frame, TABLE, Transaction(name, 0), len(rows))
+            lake.append_rows(frame.toArrow(), TABLE, Transaction(name, 0))
         roots.append((lake.root, {TABLE.name: lake.version(TABLE)}))
     (live_root, at), (shadow_root, to) = roots
     pair = Pair(spark, live_root, shadow_root, at, to)

@@ -39,7 +39,7 @@ LET_GO = {1, 2}
 
 def held(lake: Offline) -> tuple[Lake, Ledger, LedgerRow]:
     tables = new_lake(lake.spark, lake.settings.lake_root)
-    ledger = Ledger(lake.spark, tables)
+    ledger = Ledger(tables)
     last = ledger.last()
     assert last is not None
     return tables, ledger, last

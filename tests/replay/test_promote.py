@@ -152,7 +152,7 @@ def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_
     overtaken: Offline,
 ) -> None:
     batch_id = promote_only(overtaken)
-    last = Ledger(overtaken.spark, Lake(overtaken.spark, overtaken.settings.lake_root)).last()
+    last = Ledger(Lake(overtaken.spark, overtaken.settings.lake_root)).last()
     assert last is not None
     fence = Replays(overtaken.settings.lake_root).load("fix").fence
     assert {last.tables[flow.into.name].position for flow in FLOWS if flow.turn and not is_bronze(flow)} == {fence}

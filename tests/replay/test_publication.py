@@ -6,7 +6,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
@@ -22,7 +21,7 @@ def lake_with(spark: SparkSession, folder: Path, stops: dict[int, int]) -> Lake:
     lake.ensure(GOLD_REMAINING_STOPS)
     reports = [report(scan(stop), None) | {"tracking_number": number} for number, stop in stops.items()]
     rows = pa.Table.from_pylist(reports, pa.schema(REPORTS))
-    delta_rs.append(lake.path(GOLD_REMAINING_STOPS), rows, GOLD_REMAINING_STOPS, Transaction("test", 0))
+    lake.append_rows(rows, GOLD_REMAINING_STOPS, Transaction("test", 0))
     return lake
 
 

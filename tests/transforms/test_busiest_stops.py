@@ -4,12 +4,11 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.tables import GOLD_STOP_ACTIVITY
-from pipelines.transforms.busiest_stops import busiest_stops
-from tests.frames import plain_rows, row_frame, scan_frame
+from pipelines.transforms.busiest_stops import BUSIEST_STOPS
 from tests.oracle.makers import at, scan
+from tests.rows import answer, arrow, plain, scans
 
 STOP = ("country", "state", "city", "postal_code")
 TEN_MINUTES = 600 * 1_000_000
@@ -67,11 +66,10 @@ TOUCHES = [scan(clock=clock, offset=0) for clock in ("01:00", "02:01", "03:02", 
 
 
 @pytest.fixture(scope="module")
-def boards(spark: SparkSession) -> Boards:
+def boards() -> Boards:
     """By start of the window, its rows by rank."""
-    found = plain_rows(
-        busiest_stops(scan_frame(spark, TOUCHES * 2), row_frame(spark, GOLD_STOP_ACTIVITY, ACTIVITY)).orderBy("rank")
-    )
+    shown = answer(BUSIEST_STOPS, scans=scans(TOUCHES * 2), activity=arrow(GOLD_STOP_ACTIVITY, ACTIVITY))
+    found = plain(shown.sort_by("rank"))
     return {
         start: [row for row in found if row["window_start"] == start] for start in {r["window_start"] for r in found}
     }

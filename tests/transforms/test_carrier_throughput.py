@@ -5,13 +5,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from pipelines.transforms.carrier_throughput import carrier_throughput
-from tests.frames import plain_rows, scan_frame
+from pipelines.transforms.carrier_throughput import CARRIER_THROUGHPUT
 from tests.oracle.makers import at, scan
 from tests.oracle.records import LogRecord
+from tests.rows import answer, plain, scans
 
 EVE = "1969-12-31"
 HOUR = 3600 * 1_000_000
@@ -43,8 +41,8 @@ SCANS = [
 
 
 @pytest.fixture(scope="module")
-def rows(spark: SparkSession) -> Rows:
-    return plain_rows(carrier_throughput(scan_frame(spark, SCANS)))
+def rows() -> Rows:
+    return plain(answer(CARRIER_THROUGHPUT, scans=scans(SCANS)))
 
 
 def hours(rows: Rows, carrier: str | None) -> dict[tuple[int, str | None], int]:
@@ -82,9 +80,9 @@ def test_places_do_not_matter(rows: Rows) -> None:
     assert hours(rows, "places") == {(at("10:00"), "IT"): 2}
 
 
-def test_counts_of_two_halves_add_up_to_those_of_the_whole(spark: SparkSession, rows: Rows) -> None:
-    halves = [carrier_throughput(scan_frame(spark, SCANS[part::2])).withColumn("part", F.lit(part)) for part in (0, 1)]
+def test_counts_of_two_halves_add_up_to_those_of_the_whole(rows: Rows) -> None:
+    halves = [plain(answer(CARRIER_THROUGHPUT, scans=scans(SCANS[part::2]))) for part in (0, 1)]
     added: Counter[tuple[Any, ...]] = Counter()
-    for row in plain_rows(halves[0].unionByName(halves[1])):
+    for row in (row for half in halves for row in half):
         added[row["window_start"], row["carrier_code"], row["status_code"]] += row["scan_count"]
     assert added == {(row["window_start"], row["carrier_code"], row["status_code"]): row["scan_count"] for row in rows}

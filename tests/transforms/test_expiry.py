@@ -1,14 +1,15 @@
 """Which rows may be let go. Each case is a row; all are judged in one run."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.tables.record import Expiry
 from pipelines.transforms.expiry import is_expired
+from tests.rows import answer
 
-BEFORE = datetime(2026, 3, 1, 10, tzinfo=UTC)
+BEFORE = datetime(2026, 3, 1, 12, 0, 0, 4, tzinfo=timezone(timedelta(hours=2)))
 Verdicts = dict[str, tuple[bool | None, bool | None]]
 MICROSECOND = timedelta(microseconds=1)
 ROWS: dict[str, tuple[datetime | None, str | None]] = {
@@ -23,16 +24,18 @@ ROWS: dict[str, tuple[datetime | None, str | None]] = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(spark: SparkSession) -> Verdicts:
+def verdicts() -> Verdicts:
     """By row: whether it is expired if delivered packages are, and if all are."""
     if_delivered, any_kind = (
         Expiry("occurred_at", timedelta(days=90), rows="rows", condition="status_code = 'DL'"),
         Expiry("occurred_at", timedelta(days=90), rows="rows"),
     )
-    frame = spark.createDataFrame(
-        [(name, *row) for name, row in ROWS.items()], "name STRING, occurred_at TIMESTAMP, status_code STRING"
+    names, times, kinds = zip(*((name, *row) for name, row in ROWS.items()), strict=True)
+    rows = pa.table({"name": names, "occurred_at": pa.array(times, pa.timestamp("us", "UTC")), "status_code": kinds})
+    query = (
+        f"SELECT name, {is_expired(if_delivered, BEFORE)} AS one, {is_expired(any_kind, BEFORE)} AS either FROM reports"
     )
-    found = frame.select("name", is_expired(if_delivered, BEFORE), is_expired(any_kind, BEFORE)).collect()
+    found = (row.values() for row in answer(query, reports=rows).to_pylist())
     return {name: (delivered, either) for name, delivered, either in found}
 
 

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 
 import pytest
-from pyspark.sql import SparkSession
 
-from pipelines.transforms.failed_delivery_alerts import failed_delivery_alerts
-from tests.frames import plain_rows, scan_frame
+from pipelines.transforms.failed_delivery_alerts import FAILED_DELIVERY_ALERTS
 from tests.oracle.makers import at, scan
 from tests.oracle.records import LogRecord
+from tests.rows import answer, plain
+from tests.rows import scans as scan_rows
 
 EVE = "1969-12-31"
 Alerts = dict[str, dict[int, tuple[int, int]]]
@@ -41,6 +41,7 @@ CASES = {
     "two late": Case(new=("10:00", "10:30"), before=("10:45", "11:15")),
     "far away": Case(new=("15:00",), before=("10:00", "10:20", "10:40")),
     "new with another status": Case(new=("10:40 EX", "10:45 none"), before=("10:00", "10:20", "10:30")),
+    "before an alert, with another status": Case(new=("10:40 EX",), before=("10:00", "10:20", "10:50")),
     "among other statuses": Case(new=("10:40",), before=("10:00", "10:10 DL", "10:20 EX", "10:30 none", "10:35 df")),
     "with two failures": Case(new=("10:40",), before=("10:30",)),
     "with three failures": Case(new=(), before=("10:35", "10:36", "10:37")),
@@ -60,13 +61,14 @@ def scans(package: int, texts: tuple[str, ...], day: str, first_stop: int) -> li
 
 
 @pytest.fixture(scope="module")
-def alerts(spark: SparkSession) -> Alerts:
+def alerts() -> Alerts:
     """By case and moment: how many failures, and the first of them. No moment has two alerts."""
     packages = dict(enumerate(CASES, start=1))
     new = [record for n, name in packages.items() for record in scans(n, CASES[name].new, CASES[name].day, 0)]
     before = [record for n, name in packages.items() for record in scans(n, CASES[name].before, CASES[name].day, 10)]
     raised: Alerts = {name: {} for name in CASES}
-    for row in plain_rows(failed_delivery_alerts(scan_frame(spark, new), scan_frame(spark, new + before))):
+    found = answer(FAILED_DELIVERY_ALERTS, new_scans=scan_rows(new), scans=scan_rows(new + before))
+    for row in plain(found):
         of_case = raised[packages[row["tracking_number"]]]
         assert row["occurred_at"] not in of_case
         of_case[row["occurred_at"]] = (row["failure_count"], row["first_failed_at"])
@@ -119,6 +121,7 @@ def test_alert_far_from_the_new_failure_is_not_returned(alerts: Alerts) -> None:
 
 def test_scan_that_is_no_failure_changes_nothing_and_counts_for_nothing(alerts: Alerts) -> None:
     assert alerts["new with another status"] == {}
+    assert alerts["before an alert, with another status"] == {}
     assert alerts["among other statuses"] == {}
 
 

@@ -5,15 +5,14 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.tables import GOLD_REMAINING_STOPS
-from pipelines.transforms.package_reports import package_reports
-from tests.frames import row_frame
+from pipelines.transforms.package_reports import PACKAGE_REPORT_MESSAGES
 from tests.oracle.gold import remaining_stops
 from tests.oracle.judge import judge
 from tests.oracle.makers import route, scan
 from tests.oracle.records import LogRecord
+from tests.rows import answer, arrow
 
 SCANS = [
     scan(42, "10:00:00.000001", stop=3, status="OD", offset=5, partition=1, logged="10:01"),
@@ -24,14 +23,14 @@ ROUTES = [route(42, end=12, offset=2, partition=1), route(44, end=9, offset=3)]
 
 
 @pytest.fixture(scope="module")
-def messages(spark: SparkSession) -> dict[str, str]:
+def messages() -> dict[str, str]:
     """Values by key."""
 
     def read(records: list[LogRecord]) -> list[dict[str, Any]]:
         return [judge(record, "csv") for record in records]
 
     reports = remaining_stops(read(SCANS), read(ROUTES))
-    sent = package_reports(row_frame(spark, GOLD_REMAINING_STOPS, reports)).collect()
+    sent = answer(PACKAGE_REPORT_MESSAGES, reports=arrow(GOLD_REMAINING_STOPS, reports)).to_pylist()
     assert len(sent) == len(reports)
     return {row["key"]: row["value"] for row in sent}
 

@@ -6,11 +6,13 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
-from pipelines.transforms.judge import judged
-from pipelines.transforms.rejected import rejected_events, rejected_routes
-from tests.comparison import Rows, expected_rows
-from tests.frames import in_order, plain_rows, record_frame
+from pipelines.tables import SILVER_QUARANTINE
+from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.rejected import REJECTED
+from tests.comparison import Rows, expected_rows, in_micros
+from tests.frames import in_order, record_frame
 from tests.oracle.makers import route, scan
+from tests.rows import answer
 
 HEADERS = (("trace", None), ("trace", b"\x00\xff"), ("source", b"x"))
 EVENTS = [
@@ -25,9 +27,12 @@ ROUTES = [replace(route(1, offset=0), value=b"", headers=HEADERS), replace(route
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession) -> Rows:
-    events = rejected_events(judged(record_frame(spark, EVENTS), SHIP_EVENTS, "csv"))
-    routes = rejected_routes(judged(record_frame(spark, ROUTES), SHIP_ROUTES, "csv"))
-    return plain_rows(events.unionByName(routes))
+    rows = []
+    for topic, records in ((SHIP_EVENTS, EVENTS), (SHIP_ROUTES, ROUTES)):
+        frame = judged(record_frame(spark, records), topic, "csv").withColumn("detail", detail(topic))
+        columns = dict.fromkeys(("reason", *SILVER_QUARANTINE.column_names))
+        rows += in_micros(answer(REJECTED, records=frame.select(*columns).toArrow())).to_pylist()
+    return rows
 
 
 def test_rejected_record_keeps_its_bytes_its_headers_and_its_coordinates(rows: Rows) -> None:

@@ -5,13 +5,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from pipelines.transforms.stop_activity import stop_activity
-from tests.frames import plain_rows, scan_frame
+from pipelines.transforms.stop_activity import STOP_ACTIVITY
 from tests.oracle.makers import at, scan
 from tests.oracle.records import LogRecord
+from tests.rows import answer, plain, scans
 
 EVE = "1969-12-31"
 STOP = ("country", "state", "city", "postal_code")
@@ -44,8 +42,8 @@ SCANS = [
 
 
 @pytest.fixture(scope="module")
-def rows(spark: SparkSession) -> Rows:
-    return plain_rows(stop_activity(scan_frame(spark, SCANS)))
+def rows() -> Rows:
+    return plain(answer(STOP_ACTIVITY, scans=scans(SCANS)))
 
 
 def windows(rows: Rows, city: str) -> dict[tuple[int, int], tuple[int, int, int]]:
@@ -111,11 +109,9 @@ def test_stops_differ_in_any_of_their_columns(rows: Rows) -> None:
     }
 
 
-def test_counts_of_two_halves_add_up_to_those_of_the_whole(spark: SparkSession, rows: Rows) -> None:
-    halves = [stop_activity(scan_frame(spark, SCANS[part::2])).withColumn("part", F.lit(part)) for part in (0, 1)]
-    added: Counter[tuple[Any, ...]] = Counter()
-    for row in plain_rows(halves[0].unionByName(halves[1])):
-        added += counts(row)
+def test_counts_of_two_halves_add_up_to_those_of_the_whole(rows: Rows) -> None:
+    halves = [plain(answer(STOP_ACTIVITY, scans=scans(SCANS[part::2]))) for part in (0, 1)]
+    added = sum((counts(row) for half in halves for row in half), Counter())
     assert added == sum((counts(row) for row in rows), Counter())
 
 

@@ -3,12 +3,12 @@
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from pipelines.transforms.windows import hour_of, hour_spans, in_spans, sliding_starts, tumbling_start
+from pipelines.transforms.windows import hour_of, hour_spans, sliding_starts, tumbling_start
 from tests.oracle.makers import at
+from tests.rows import answer
 
 EVE = "1969-12-31"
 EPOCH_DAY = "1970-01-01"
@@ -35,20 +35,16 @@ class Starts(NamedTuple):
 
 
 @pytest.fixture(scope="module")
-def starts(spark: SparkSession) -> dict[int, Starts]:
+def starts() -> dict[int, Starts]:
     """By moment; all in microseconds since the epoch."""
-    times = [(datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC),) for clock, day in MOMENTS]
-    time = F.col("time")
-    rows = (
-        spark.createDataFrame(times, "time TIMESTAMP")
-        .select(
-            F.unix_micros(time),
-            F.unix_micros(tumbling_start(time, timedelta(hours=1))),
-            F.unix_micros(tumbling_start(time, timedelta(weeks=1))),
-            F.array_sort(F.transform(sliding_starts(time), F.unix_micros)),
-        )
-        .collect()
-    )
+    times = [datetime.fromisoformat(f"{day}T{clock}").replace(tzinfo=UTC) for clock, day in MOMENTS]
+    query = f"""
+        SELECT epoch_us(time) AS moment, epoch_us({tumbling_start("time", timedelta(hours=1))}) AS hour,
+            epoch_us({tumbling_start("time", timedelta(weeks=1))}) AS week,
+            list_sort(list_transform({sliding_starts("time")}, lambda start: epoch_us(start))) AS sliding FROM moments
+    """
+    moments = pa.table({"time": pa.array(times, pa.timestamp("us", "UTC"))})
+    rows = [tuple(row.values()) for row in answer(query, moments=moments).to_pylist()]
     return {moment: Starts(*found) for moment, *found in rows}
 
 
@@ -88,14 +84,12 @@ def test_windows_of_the_first_year_are_aligned_as_all_are(starts: dict[int, Star
     assert (starts[moment].hour, starts[moment].sliding) == (moment, [at("09:55", "0001-01-03"), moment])
 
 
-def test_hours_are_half_open_and_those_that_follow_each_other_are_one_range(spark: SparkSession) -> None:
-    clocks = ("09:59:59.999999", "10:00", "11:00", "11:59:59.999999", "12:00", "14:00", "14:59:59.999999", "15:00")
-    frame = spark.createDataFrame([(clock, at(clock)) for clock in clocks], "clock STRING, micros BIGINT")
-    time = F.timestamp_micros("micros")
-    first = frame.select(hour_of(time).alias("hour")).first()
-    assert first is not None
-    ten = first["hour"] + 1
-    assert ten == at("10:00") // 3_600_000_000
-    within = {row["clock"] for row in frame.where(in_spans(time, hour_spans({ten + 4, ten + 1, ten}))).collect()}
-    assert within == {"10:00", "11:00", "11:59:59.999999", "14:00", "14:59:59.999999"}
-    assert frame.where(in_spans(time, ())).count() == 0
+def test_hours_are_half_open_and_those_that_follow_each_other_are_one_range() -> None:
+    clocks = ("09:59:59.999999", "10:00", "10:59:59.999999", "11:00")
+    moments = pa.table({"micros": [at(clock) for clock in clocks]})
+    hours = answer(f"SELECT {hour_of('make_timestamptz(micros)')} AS hour FROM moments", moments=moments)["hour"]
+    ten = at("10:00") // 3_600_000_000
+    assert hours.to_pylist() == [ten - 1, ten, ten, ten + 1]
+    assert answer(f"SELECT {hour_of('make_timestamptz(-1)')} AS hour")["hour"].to_pylist() == [-1]
+    assert hour_spans({ten + 4, ten + 1, ten}) == [(at("10:00"), at("12:00")), (at("14:00"), at("15:00"))]
+    assert hour_spans(()) == []

@@ -71,7 +71,7 @@ def main() -> None:
         counts={topic: Counts(0, 0, 0, 0) for topic in TOPICS},
         tables={table.name: TableState(lake.version(table), 0) for table in TABLES if table != OPS_BATCHES},
     )
-    Ledger(spark, lake).append(row, Transaction(f"{checkpoint_id}/ledger", 0))
+    Ledger(lake).append(row, Transaction(f"{checkpoint_id}/ledger", 0))
     write_checkpoint(Path(settings.lake_root), [Batch(0, checkpoint_id, 0, row.ranges, now, checkpoint_id)])
     spark.stop()
 
@@ -79,7 +79,8 @@ def main() -> None:
 def fill(lake: Lake, table: Table, rows: DataFrame) -> None:
     columns = [F.col(name) if name in rows.columns else F.lit(None).alias(name) for name in table.column_names]
     typed = [column.cast(each.type).alias(each.name) for column, each in zip(columns, table.columns, strict=True)]
-    lake.append(rows.select(*typed), table, Transaction(f"grown/{table.name}", 0))
+    marked = {"txnAppId": f"grown/{table.name}", "txnVersion": 0}
+    rows.select(*typed).write.format("delta").mode("append").options(**marked).save(lake.path(table))
 
 
 def numbers(spark: SparkSession, count: int) -> DataFrame:

@@ -1,6 +1,7 @@
 """A Delta table in a folder, opened by delta-rs."""
 
 import json
+import threading
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,6 +9,28 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.errors import LakeMismatch, first_sentence
+
+
+class Tables:
+    """Tables that stay open: each is brought up to date when it is asked for again, by a look at its newest commits."""
+
+    def __init__(self) -> None:
+        self._opened: dict[str, DeltaTable] = {}
+        self._lock = threading.Lock()
+
+    def newest(self, path: str) -> DeltaTable:
+        """The table. Whoever has asked for it before has it at its newest version, too. Raises as `opened`."""
+        with self._lock:
+            if path in self._opened:
+                self._opened[path].update_incremental()
+            else:
+                self._opened[path] = opened(path)
+            return self._opened[path]
+
+    def at(self, path: str, version: int) -> DeltaTable:
+        """The table at a version, most likely its newest."""
+        table = self.newest(path)
+        return table if table.version() == version else opened(path, version)
 
 
 def opened(path: str, version: int | None = None) -> DeltaTable:

@@ -1,21 +1,22 @@
-"""Delta tables: created, checked, read and written. The only code that knows their paths and options."""
+"""Delta tables: created, checked, read and written. The only code that knows their paths.
+
+What a table becomes is written by DuckDB into new files of its folder, and becomes the table's in one commit by
+delta-rs, which carries a transaction.
+"""
 
 import json
-import threading
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from urllib.parse import unquote
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 
 import pyarrow as pa
-from delta import DeltaTable
-from delta.tables import DeltaMergeBuilder
-from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, DataFrameWriter, SparkSession
-from pyspark.sql import functions as F
+from deltalake import DeltaTable
+from duckdb import DuckDBPyConnection as Cursor
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T
 
-from pipelines.errors import LakeMismatch
-from pipelines.io.delta import delta_rs
+from pipelines.errors import InvalidInput, LakeMismatch
+from pipelines.io.delta import data_files, delta_rs, duck
+from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.definition import (
     columns_ddl,
     differences,
@@ -24,14 +25,13 @@ from pipelines.io.delta.definition import (
     schema_of,
 )
 from pipelines.io.delta.delta_rs import Spans
-from pipelines.io.delta.row_sizes import all_small, long_columns, marked
+from pipelines.io.delta.delta_table import Tables, opened
+from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.storage import MISREAD_PATH, Storage
 from pipelines.io.delta.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
 
 MANY = 1 << 62
-FEW_ROWS = 250_000
-"""Up to here, rows are handed to this process, as some 50 MB, and written without Spark."""
 
 
 class Lake:
@@ -40,18 +40,30 @@ class Lake:
     Between two of its own writes to a table it accepts only commits that change no row, such as a compaction.
 
     Args:
-        spark: The session that reads and writes them.
-        root: Folder or URI.
+        spark: The session in which frames are read.
+        root: The folder.
         versions: By table name, the version up to which commits are known to be in order; the newest, where not given.
+
+    Raises `InvalidInput` for a root that some reader or writer would misread.
     """
 
     def __init__(self, spark: SparkSession, root: str, versions: Mapping[str, int] | None = None) -> None:
+        if "://" in root or MISREAD_PATH.search(root):
+            raise InvalidInput(
+                f"The lake's path {root} is not one of a folder that all readers and writers take as it is: a name "
+                "without :// [ ] * ? ^ | \\ and %xx is needed. Set PTS_LAKE to another place."
+            )
         self.root = root
         self.versions = dict(versions or {})
         self.spark = spark
         self._storage = Storage(spark)
-        self._session_transaction = threading.Lock()
-        self.is_folder = "://" not in root and not MISREAD_PATH.search(root)
+        self._tables = Tables()
+
+    def in_session(self, spark: SparkSession) -> "Lake":
+        """The same for another session: what this one knows of the tables, that one does."""
+        other = Lake(spark, self.root, self.versions)
+        other._tables = self._tables
+        return other
 
     def path(self, table: Table) -> str:
         return f"{self.root}/{table.folder}"
@@ -66,7 +78,7 @@ class Lake:
             self._create(table)
             return
         definition = self._definition(table)
-        outgrown = outgrown_constraints(table, definition[1]) if self.is_folder else {}
+        outgrown = outgrown_constraints(table, definition[1])
         for name, condition in outgrown.items():
             delta_rs.replace_constraint(self.path(table), name, condition)
         if found := list(differences(table, *(self._definition(table) if outgrown else definition))):
@@ -77,186 +89,183 @@ class Lake:
             )
 
     def _create(self, table: Table) -> None:
-        path, columns = self.path(table), columns_ddl(table)
-        refusal = f"Table {table.name} cannot be created at {path}"
-        if self.is_folder:
-            if foreign := set(self._storage.names(path)) - {"_delta_log"}:
-                raise LakeMismatch(f"{refusal}: there are other files, for example {min(foreign)}.")
-            delta_rs.create(path, parsed_schema(columns).json(), table)
-            return
-        properties = ", ".join(f"'{name}' = '{_quoted(value)}'" for name, value in table.properties.items())
-        try:
-            self.spark.sql(
-                f"CREATE TABLE delta.`{path}` ({columns}) USING DELTA "
-                f"COMMENT '{_quoted(table.doc)}' TBLPROPERTIES ({properties})"
+        path = self.path(table)
+        if foreign := set(self._storage.names(path)) - {"_delta_log"}:
+            raise LakeMismatch(
+                f"Table {table.name} cannot be created at {path}: there are other files, for example {min(foreign)}."
             )
-        except AnalysisException as error:
-            raise LakeMismatch(f"{refusal}: {error.getMessage()}") from error
+        delta_rs.create(path, parsed_schema(columns_ddl(table)).json(), table)
 
     def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
         """The table's schema and properties."""
-        if self.is_folder:
-            schema, properties = delta_rs.definition(self.path(table))
-            return T.StructType.fromJson(json.loads(schema)), properties
-        detail = DeltaTable.forPath(self.spark, self.path(table)).detail().first()
-        assert detail is not None
-        return self.read(table).schema, detail["properties"]
+        schema, properties = delta_rs.definition(self.path(table))
+        return T.StructType.fromJson(json.loads(schema)), properties
 
     def exists(self, table: Table) -> bool:
-        if self.is_folder:
-            return delta_rs.exists(self.path(table))
-        return DeltaTable.isDeltaTable(self.spark, self.path(table))
+        return delta_rs.exists(self.path(table))
 
-    def read(self, table: Table) -> DataFrame:
-        """The table's rows at its newest version."""
-        return self.spark.read.format("delta").load(self.path(table))
-
-    def read_at(self, table: Table, version: int) -> DataFrame:
-        """The table's rows at a version."""
-        if self.is_folder:
-            return self._rows_of(table, delta_rs.files(self.path(table), version=version))
-        return self.spark.read.format("delta").option("versionAsOf", version).load(self.path(table))
-
-    def scan(self, table: Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
-        """The same, for a few rows among them: without the job that Spark makes of finding the table's files.
-
-        With a column, files whose statistics say that it holds no value within the spans are left out.
+    def read(self, table: Table, version: int | None = None) -> DataFrame:
+        """The table's rows, at its newest version unless told otherwise, for Spark: without the job that Spark makes of
+        finding the table's files.
         """
-        return self._rows_of(table, self.files(table, column, spans)) if self.is_folder else self.read(table)
+        return self._frame(table, self.files(table, version=version))
 
-    def files(self, table: Table, column: str | None = None, spans: Spans = ()) -> list[str]:
-        """The paths of those files. Of a lake in a folder only."""
-        return delta_rs.files(self.path(table), column, spans)
+    def scan(self, table: Table, column: str, spans: Spans) -> DataFrame:
+        """The same, without files whose statistics say that a column holds no value within the spans."""
+        return self._frame(table, self.files(table, column, spans))
 
-    def matching(self, table: Table, keys: pa.Table, column: str | None = None, spans: Spans = ()) -> DataFrame:
-        """The rows that have the values of one of the keys: where these are few, it spares Spark all other rows.
+    def _frame(self, table: Table, files: list[str]) -> DataFrame:
+        schema = schema_of(table)
+        return self.spark.read.schema(schema).parquet(*files) if files else self.spark.createDataFrame([], schema)
 
-        With a column, files are left out as in `scan`. Of a lake in a folder only.
-        """
-        there = self.files(table, column, spans)
-        if not there or not keys.num_rows:
-            return self._rows_of(table, [])
-        return self.spark.createDataFrame(delta_rs.matching(there, keys), schema_of(table))
+    def rows(self, table: Table, column: str | None = None, spans: Spans = ()) -> str:
+        """A query of DuckDB's that gives the rows; with a column, as in `scan`."""
+        return rows_of(table, self.files(table, column, spans))
+
+    def files(
+        self, table: Table, column: str | None = None, spans: Spans = (), version: int | None = None
+    ) -> list[str]:
+        """The paths of those files."""
+        path = self.path(table)
+        return delta_rs.files(self._newest(table) if version is None else opened(path, version), path, column, spans)
 
     def look_up(self, table: Table, column: str, spans: Spans) -> pa.Table:
         """The few rows in which a column of numbers holds a value within the spans."""
-        if self.is_folder:
-            return delta_rs.rows(self.path(table), column, spans)
-        within = F.lit(False)
-        for begin, end in spans:
-            within |= (F.col(column) >= begin) & (F.col(column) < end)
-        return self.read(table).where(within).toArrow()
+        return delta_rs.rows(self._newest(table), self.path(table), column, spans)
 
     def greatest(self, table: Table, column: str) -> int | None:
-        """A column's greatest number; at least that in all files with statistics. None when there is none."""
-        if self.is_folder:
-            return delta_rs.greatest(self.path(table), column)
-        value: int | None = self.read(table).agg(F.max(column)).collect()[0][0]
-        return value
+        """A column's greatest number in all files with statistics. None when there is none."""
+        return delta_rs.greatest(self._newest(table), column)
 
-    def added(self, changes: Iterable[Change], table: Table) -> DataFrame:
-        """The rows that commits added, from their own files: without a look at the rest of the table.
-
-        Fails when they are gone, which takes a compaction and a VACUUM since.
+    def added(self, changes: Iterable[Change], table: Table) -> str:
+        """A query that gives the rows that commits added, from their own files: without a look at the rest of the
+        table. Fails when they are gone, which takes a compaction and a VACUUM since.
         """
-        return self._rows_of(table, self.added_files(changes, table))
+        return rows_of(table, [f"{self.path(table)}/{name}" for change in changes for name in change.files])
 
-    def added_files(self, changes: Iterable[Change], table: Table) -> list[str]:
-        """The paths of those files."""
-        return [f"{self.path(table)}/{name}" for change in changes for name in change.files]
+    def commit_by(self, table: Table, transaction: Transaction) -> Change | None:
+        """The commit that carries the transaction; None if none does yet.
 
-    def _rows_of(self, table: Table, files: list[str]) -> DataFrame:
-        schema = schema_of(table)
-        if files:
-            return self.spark.read.schema(schema).parquet(*files)
-        # By the condition Spark sees that there is nothing, and leaves out what would be joined with it.
-        return self.spark.createDataFrame([], schema).where(F.lit(False))
-
-    def append(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
-        """Adds the rows, once per transaction however often it is called; returns the commit that holds them.
-
-        `expected` is about how many there are, here and in the other writes: few are written in a shorter way.
+        Raises `LakeMismatch` as `version`.
         """
-        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
-            return self._save(rows.write.mode("append"), table, transaction)
-        delta_rs.append(self.path(table), few, table, transaction)
+        if not delta_rs.has(self._newest(table), transaction):
+            self.version(table)
+            return None
         return self._commit_of(table, transaction)
 
-    def replace(self, rows: DataFrame, table: Table, transaction: Transaction) -> Change:
-        """Puts the rows in place of all there are, in one commit, once per transaction; returns it."""
-        return self._save(rows.write.mode("overwrite"), table, transaction)
+    def commit(
+        self, table: Table, transaction: Transaction, added: Sequence[DataFile], removed: Sequence[str] = ()
+    ) -> Change | None:
+        """Puts files of the table's folder into it, and takes out others by their names, once per transaction however
+        often it is called; returns the commit that did. None when there are no files, and no commit.
+        """
+        if not (added or removed):
+            return self.commit_by(table, transaction)
+        delta_rs.commit(self._newest(table), self.path(table), added, removed, transaction)
+        return self._commit_of(table, transaction)
 
-    def replace_where(self, rows: DataFrame, condition: str, table: Table, transaction: Transaction) -> Change:
+    def append(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
+        """Adds the rows of a query. Here and in the other writes: once per transaction; returns the commit that holds
+        them, or None where there was nothing to do. Each raises `LakeMismatch` as `data_files.write`.
+        """
+        if found := self.commit_by(table, transaction):
+            return found
+        return self.commit(table, transaction, data_files.write(cursor, rows, table, self.path(table)))
+
+    def append_rows(self, rows: pa.Table, table: Table, transaction: Transaction) -> Change | None:
+        """Adds rows that this process has."""
+        with closing(duck.cursor()) as cursor:
+            cursor.register("rows_to_add", rows)
+            return self.append(cursor, "FROM rows_to_add", table, transaction)
+
+    def replace(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
+        """Puts the rows of a query in place of all there are."""
+        if found := self.commit_by(table, transaction):
+            return found
+        old = [_name(file) for file in self.files(table)]
+        return self.commit(table, transaction, data_files.write(cursor, rows, table, self.path(table)), old)
+
+    def replace_where(
+        self, cursor: Cursor, rows: str, condition: str, table: Table, transaction: Transaction
+    ) -> Change | None:
         """The same, of the rows for which a condition (SQL) holds; it must hold for the new ones, too."""
-        return self._save(rows.write.mode("overwrite").option("replaceWhere", condition), table, transaction)
+        gone = f"coalesce({condition}, false)"
+        return self._rewrite(cursor, rows, f"WHERE {gone}", f"WHERE NOT {gone}", table, transaction)
 
-    def merge(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
-        """Puts the rows in place of those with the same key, once per transaction; returns their commit."""
-        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
-            with self._transaction(transaction):
-                self._merger(rows, table).whenMatchedUpdateAll().whenNotMatchedInsertAll().execute()
-        else:
-            delta_rs.merge(self.path(table), few, table, transaction)
-        return self._commit_of(table, transaction)
+    def delete(self, cursor: Cursor, condition: str, table: Table, transaction: Transaction) -> Change | None:
+        """Takes out the rows for which a condition (SQL) holds."""
+        return self.replace_where(cursor, data_files.empty_rows(table), condition, table, transaction)
 
-    def add(self, rows: DataFrame, table: Table, transaction: Transaction, expected: int = MANY) -> Change:
-        """Adds the rows' measures to those of the row with the same key, once per transaction; returns the commit."""
-        if (few := self.in_memory(rows, long_columns(table), expected)) is None:
-            sums: dict[str, str | Column] = {
-                name: F.col(f"target.{name}") + F.col(f"source.{name}") for name in table.measures
-            }
-            with self._transaction(transaction):
-                self._merger(rows, table).whenMatchedUpdate(set=sums).whenNotMatchedInsertAll().execute()
-        else:
-            delta_rs.add(self.path(table), few, table, transaction)
-        return self._commit_of(table, transaction)
+    def merge(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
+        """Puts the rows of a query in place of those with the same key."""
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE merged AS {rows}")
+        same = _same("merged", table)
+        gone, kept = f"SEMI JOIN merged ON {same}", f"ANTI JOIN merged ON {same}"
+        return self._rewrite(cursor, "FROM merged", gone, kept, table, transaction, near=self._near(cursor, table))
 
-    def are_few(self, expected: int) -> bool:
-        """Whether so many rows are written in the shorter way."""
-        return expected <= FEW_ROWS and self.is_folder
+    def add(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
+        """Adds the measures of a query's rows to those of the row with the same key."""
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE merged AS {rows}")
+        there = rows_of(table, self._near(cursor, table))
+        sums = ", ".join(f"merged.{name} + coalesce(there.{name}, 0) AS {name}" for name in table.measures)
+        cursor.execute(
+            f"CREATE OR REPLACE TEMP TABLE summed AS SELECT merged.* REPLACE ({sums}) FROM merged "
+            f"LEFT JOIN ({there}) AS there ON {_same('merged', table)}"
+        )
+        return self.merge(cursor, "FROM summed", table, transaction)
 
-    def in_memory(self, rows: DataFrame, long: tuple[str, ...], expected: int) -> pa.Table | None:
-        """The rows, when they are few; None when they are not, or the lake is not a folder, or when one of them has too
-        much in the columns that may be long (`marked`).
+    def take_out(self, cursor: Cursor, keys: str, table: Table, transaction: Transaction) -> Change | None:
+        """Takes out the rows that agree with one of a query's rows in all of its columns."""
+        cursor.execute(f"CREATE OR REPLACE TEMP TABLE keys AS {keys}")
+        names = [name for name, *_ in cursor.execute("DESCRIBE keys").fetchall()]
+        same = " AND ".join(f"there.{name} IS NOT DISTINCT FROM keys.{name}" for name in names)
+        gone, kept = f"SEMI JOIN keys ON {same}", f"ANTI JOIN keys ON {same}"
+        return self._rewrite(cursor, data_files.empty_rows(table), gone, kept, table, transaction)
+
+    def _rewrite(
+        self,
+        cursor: Cursor,
+        rows: str,
+        gone: str,
+        kept: str,
+        table: Table,
+        transaction: Transaction,
+        near: Sequence[str] | None = None,
+    ) -> Change | None:
+        """Writes each file anew, and the rows of a query with it, that has rows which go.
+
+        Args:
+            cursor: Knows what the SQL names.
+            rows: The new rows.
+            gone, kept: What a query about the table's rows, called `there`, ends with to give those that go, and those
+                that stay.
+            table: The table.
+            transaction: The write.
+            near: The files that may have such rows; all of them when not given.
         """
-        return all_small(marked(rows, long, expected).toArrow()) if self.are_few(expected) else None
+        if found := self.commit_by(table, transaction):
+            return found
+        near = self.files(table) if near is None else near
+        touched: list[str] = []
+        if near:
+            there = parquet_rows(file_list(near), with_filename=True)
+            found_in = cursor.execute(f"SELECT DISTINCT filename FROM {there} AS there {gone}").fetchall()
+            touched = sorted(path for (path,) in found_in)
+        names = ", ".join(table.column_names)
+        query = f"SELECT {names} FROM ({rows})"
+        if touched:
+            query += f" UNION ALL SELECT {names} FROM ({rows_of(table, touched)}) AS there {kept}"
+        added = data_files.write(cursor, query, table, self.path(table))
+        return self.commit(table, transaction, added, [_name(path) for path in touched])
 
-    def delete(self, condition: Column, table: Table, transaction: Transaction) -> Change:
-        """Takes out the rows for which the condition holds, once per transaction; returns the commit."""
-        with self._transaction(transaction):
-            DeltaTable.forPath(self.spark, self.path(table)).delete(condition)
-        return self._commit_of(table, transaction)
-
-    def take_out(self, keys: DataFrame, table: Table, transaction: Transaction) -> Change:
-        """Takes out the rows with these keys, once per transaction; returns the commit."""
-        with self._transaction(transaction):
-            self._merger(keys, table).whenMatchedDelete().execute()
-        return self._commit_of(table, transaction)
-
-    def _save(self, writer: DataFrameWriter, table: Table, transaction: Transaction) -> Change:
-        writer.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)
-        writer.format("delta").save(self.path(table))
-        return self._commit_of(table, transaction)
-
-    def _merger(self, rows: DataFrame, table: Table) -> DeltaMergeBuilder:
-        condition = " AND ".join(f"target.{name} <=> source.{name}" for name in table.key)
-        target = DeltaTable.forPath(self.spark, self.path(table)).alias("target")
-        return target.merge(rows.alias("source"), condition)
-
-    @contextmanager
-    def _transaction(self, transaction: Transaction) -> Iterator[None]:
-        """MERGE takes its transaction from the session: one MERGE at a time. Left there, it would make the next
-        unrelated write vanish.
-        """
-        names = {"txnAppId": transaction.app_id, "txnVersion": str(transaction.version)}
-        with self._session_transaction:
-            for name, value in names.items():
-                self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)
-            try:
-                yield
-            finally:
-                for name in names:
-                    self.spark.conf.unset(f"spark.databricks.delta.write.{name}")
+    def _near(self, cursor: Cursor, table: Table) -> list[str]:
+        """The files that may have rows with the keys of the rows in `merged`, as their statistics say."""
+        column = next((column for column in table.columns if column.name in (table.statistics or table.key)), None)
+        if column is None or column.type not in {"BIGINT", "TIMESTAMP"}:
+            return self.files(table)
+        value = f"epoch_us({column.name})" if column.type == "TIMESTAMP" else column.name
+        ((low, high),) = cursor.execute(f"SELECT min({value}), max({value}) FROM merged").fetchall()
+        return [] if low is None else self.files(table, column.name, [(low, high + 1)])
 
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.
@@ -267,11 +276,14 @@ class Lake:
 
     def lack(self, table: Table) -> str | None:
         """What a table lacks, for a person: data files of its newest version. None when all are there."""
-        named = list(self.files(table) if self.is_folder else map(unquote, self.read(table).inputFiles()))
+        named = self.files(table)
         # Only now what is there: between the two, a compaction may add files, but takes none away that was named.
         there = set(self._storage.names(self.path(table)))
-        missing = sorted(name for uri in named if (name := uri.rpartition("/")[2]) not in there)
+        missing = sorted(name for path in named if (name := _name(path)) not in there)
         return f"lacks {len(missing)} of its data files, for example {missing[0]}" if missing else None
+
+    def _newest(self, table: Table) -> DeltaTable:
+        return self._tables.newest(self.path(table))
 
     def log(self, table: Table) -> TableLog:
         return TableLog(self._storage, self.path(table))
@@ -323,5 +335,18 @@ def way_out(*tables: Table) -> str:
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
 
 
-def _quoted(text: str) -> str:
-    return text.replace("'", "\\'")
+def rows_of(table: Table, files: Sequence[str]) -> str:
+    """A query of DuckDB's that gives the rows of files of a table."""
+    return f"FROM {parquet_rows(file_list(files))}" if files else data_files.empty_rows(table)
+
+
+def _same(name: str, table: Table) -> str:
+    """SQL: whether a row of the table, called `there`, has the key of a row of another."""
+    required = {column.name for column in table.columns if column.is_required}
+    return " AND ".join(
+        f"there.{key} {'=' if key in required else 'IS NOT DISTINCT FROM'} {name}.{key}" for key in table.key
+    )
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

@@ -7,13 +7,14 @@ from dataclasses import astuple, dataclass, replace
 from functools import reduce
 from typing import Protocol
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import first_offsets_at
-from pipelines.io.kafka.producer import LogProducer
+from pipelines.io.kafka.producer import kept_producer
 from pipelines.io.kafka.record_tasks import records_by_tasks
 
 Offsets = dict[str, dict[int, int]]
@@ -38,8 +39,7 @@ BEYOND_SPARK_MS = (1 << 63) // 1000
 """Spark counts microseconds: a record with a timestamp from here on, in milliseconds, it cannot read, nor one behind
 it."""
 
-FEW_MESSAGES = 10_000
-"""Up to here, messages are sent from this process."""
+MESSAGES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -87,14 +87,14 @@ def divided(ranges: Iterable[OffsetRange], at: Offsets) -> tuple[list[OffsetRang
     return [part for part in before if part.size], [part for part in after if part.size]
 
 
-def within(ranges: Iterable[OffsetRange]) -> Column:
-    """Whether a row's Kafka coordinates are in one of the ranges. Delta skips the files whose offsets are outside."""
-    condition = F.lit(False)
-    for part in ranges:
-        if part.size:
-            in_range = (F.col("kafka_offset") >= part.start) & (F.col("kafka_offset") < part.end)
-            condition = condition | ((F.col("kafka_partition") == part.partition) & in_range)
-    return condition
+def within(ranges: Iterable[OffsetRange]) -> str:
+    """SQL: whether the Kafka coordinates of a row, of one topic, are in one of the ranges."""
+    parts = (
+        f"(kafka_partition = {part.partition} AND kafka_offset >= {part.start} AND kafka_offset < {part.end})"
+        for part in ranges
+        if part.size
+    )
+    return " OR ".join(parts) or "false"
 
 
 class RecordLog(Protocol):
@@ -102,7 +102,7 @@ class RecordLog(Protocol):
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame: ...
 
-    def send(self, messages: DataFrame, topic: str, expected: int) -> None: ...
+    def send(self, messages: pa.Table, topic: str) -> None: ...
 
 
 class KafkaLog:
@@ -116,16 +116,17 @@ class KafkaLog:
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
 
-        They are read by as many tasks as a shuffle has, or fewer. An action fails when the log no longer holds all of
-        them: Spark's batch reader never skips.
+        They are read by as many tasks as a shuffle has, or fewer, those of a partition by one. An action fails when the
+        log no longer holds all of them: Spark's batch reader never skips.
         """
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
         plain, odd = divided(wanted, {topic: self._readable_ends(topic, wanted)})
         frames = [self._by_spark(topic, plain)] if plain or not odd else []
-        if odd:
-            frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
-        return reduce(DataFrame.unionByName, frames).coalesce(tasks)
+        if not odd:
+            return frames[0].coalesce(tasks)
+        frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
+        return reduce(DataFrame.unionByName, frames).repartition("kafka_partition")
 
     def _readable_ends(self, topic: str, ranges: Sequence[OffsetRange]) -> dict[int, int]:
         """By partition: the offset of the first record that Spark cannot read; without one, the end of the range."""
@@ -165,22 +166,16 @@ class KafkaLog:
             .load()
         )
 
-    def send(self, messages: DataFrame, topic: str, expected: int) -> None:
-        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all.
-
-        `expected` is about how many there are: few are taken out of Spark, whose own way costs as much as a batch's
-        whole computation.
-        """
-        if expected <= FEW_MESSAGES:
-            now = int(time.time() * 1000)
-            producer = LogProducer(self._servers, is_idempotent=False)
-            producer.append(
-                (topic, row["key"].encode(), None if row["value"] is None else row["value"].encode(), now)
-                for row in messages.toArrow().to_pylist()
-            )
+    def send(self, messages: pa.Table, topic: str) -> None:
+        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all."""
+        now = int(time.time() * 1000)
+        with kept_producer(self._servers) as producer:
+            for batch in messages.to_batches(max_chunksize=MESSAGES_AT_ONCE):
+                producer.append(
+                    (topic, key.encode(), None if value is None else value.encode(), now)
+                    for key, value in zip(batch["key"].to_pylist(), batch["value"].to_pylist(), strict=True)
+                )
             producer.flush()
-            return
-        messages.write.format("kafka").options(**self._options).option("topic", topic).save()
 
 
 def _within_years(time: Column) -> Column:

@@ -1,6 +1,8 @@
 """Appends records to the log from plain Python, without a JVM."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cache
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -27,9 +29,10 @@ class LogProducer:
         bootstrap_servers: The cluster.
         is_idempotent: Every record is on the log once, in order, whatever is lost on the way. Otherwise at least once;
             that spares a producer of few records the half second in which it asks for an identity.
+        linger_ms: How long a record waits for others to go with it.
     """
 
-    def __init__(self, bootstrap_servers: str, is_idempotent: bool = True) -> None:
+    def __init__(self, bootstrap_servers: str, is_idempotent: bool = True, linger_ms: int = 50) -> None:
         self._servers = bootstrap_servers
         self._error: KafkaError | None = None
         self._producer = Producer(
@@ -40,7 +43,7 @@ class LogProducer:
                 "partitioner": "murmur2",
                 "enable.idempotence": is_idempotent,
                 "acks": "all",
-                "linger.ms": 50,
+                "linger.ms": linger_ms,
                 "message.max.bytes": LARGEST_RECORD_BYTES,
                 "compression.type": "lz4",
                 "queue.buffering.max.messages": 200_000,
@@ -90,6 +93,21 @@ class LogProducer:
         return BrokerUnavailable(
             f"The broker at {self._servers} did not take a record ({error.str()}): is it running, with room on disk?"
         )
+
+
+@contextmanager
+def kept_producer(bootstrap_servers: str) -> Iterator[LogProducer]:
+    """The process's producer for what is to arrive soon, at least once; it is forgotten when it fails."""
+    try:
+        yield _producer(bootstrap_servers)
+    except PtsError:
+        _producer.cache_clear()
+        raise
+
+
+@cache
+def _producer(bootstrap_servers: str) -> LogProducer:
+    return LogProducer(bootstrap_servers, is_idempotent=False, linger_ms=0)
 
 
 def _ignore(_error: KafkaError) -> None:

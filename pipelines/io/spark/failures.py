@@ -10,6 +10,7 @@ from py4j.protocol import Py4JJavaError
 from pipelines.errors import (
     AnotherWriter,
     BrokerUnavailable,
+    JavaEnded,
     LakeMismatch,
     LakeUnavailable,
     LogTruncated,
@@ -64,6 +65,23 @@ CAUSES = (
         r"|No resolvable bootstrap urls|Failed to construct kafka consumer|Failed to create new KafkaAdminClient",
         BrokerUnavailable,
         "The Kafka brokers stopped answering. Start again when they are back: the job goes on where it stopped.",
+    ),
+    Cause(
+        r"Python worker exited unexpectedly",
+        JavaEnded,
+        "A process of Spark's tasks ended by itself, again and again: the machine may have no memory left for it. "
+        "Nothing is lost: start again.",
+    ),
+    Cause(
+        r"Out of Memory Error",
+        JavaEnded,
+        "DuckDB has neither memory nor disk left for a batch's rows: make room in $PTS_HOME/tmp, or set a smaller "
+        "PTS_STREAM__MAX_RECORDS_PER_BATCH. Nothing is lost: start again.",
+    ),
+    Cause(
+        r"LakeMismatch: Table [a-z._]+ refuses",
+        LakeMismatch,
+        "Rows break a condition of a table. This is a defect: bad input never gets this far.",
     ),
 )
 

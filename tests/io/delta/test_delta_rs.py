@@ -8,8 +8,9 @@ import pyarrow.parquet
 import pytest
 from deltalake import write_deltalake
 
-from pipelines.io.delta.delta_rs import columns, files, greatest, matching
-from pipelines.io.delta.delta_rs import rows as rows_within
+from pipelines.io.delta import delta_rs
+from pipelines.io.delta.delta_rs import Spans
+from pipelines.io.delta.delta_table import Tables, opened
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = 3_600_000_000
@@ -25,6 +26,10 @@ def table(tmp_path: Path) -> str:
         write_deltalake(path, rows(numbers, times), mode="append")
     write_deltalake(path, rows([20], [NOON + timedelta(hours=3, microseconds=-1)]), mode="append")
     return path
+
+
+def files(path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
+    return delta_rs.files(opened(path), path, column, spans)
 
 
 def rows(numbers: list[int], times: list[datetime]) -> pa.Table:
@@ -60,23 +65,17 @@ def test_a_file_without_statistics_is_always_named(tmp_path: Path) -> None:
 
 
 def test_rows_within_spans_are_found_in_whatever_file_they_are(table: str) -> None:
-    assert sorted(rows_within(table, "number", [(1, 3), (11, 21)])["number"].to_pylist()) == [1, 2, 11, 12, 20]
-    assert rows_within(table, "number", [(5_000, 5_001)]).num_rows == 0
-    assert greatest(table, "number") == 20
+    there = opened(table)
+    found = delta_rs.rows(there, table, "number", [(1, 3), (11, 21)])
+    assert sorted(found["number"].to_pylist()) == [1, 2, 11, 12, 20]
+    assert delta_rs.rows(there, table, "number", [(5_000, 5_001)]).num_rows == 0
+    assert delta_rs.greatest(there, "number") == 20
 
 
-def test_rows_are_found_by_keys_in_which_a_null_is_a_value_and_their_times_are_utc(table: str, tmp_path: Path) -> None:
-    nothing = pa.table({"number": pa.array([None], pa.int64()), "time": pa.array([NOON], pa.timestamp("us", "UTC"))})
-    write_deltalake(table, nothing, mode="append")
-    keys = pa.table({"number": [2, 2, 20, 99, None]})
-    found = matching(files(table), keys)
-    assert found["number"].to_pylist().count(None) == 1
-    assert {2, 20, None} == set(found["number"].to_pylist())
-    assert found.num_rows == 3
-    assert NOON + timedelta(minutes=2) in found["time"].to_pylist()
-    assert found.schema.field("time").type == pa.timestamp("us", "UTC")
-
-
-def test_columns_of_files_and_of_none(table: str) -> None:
-    assert sorted(columns(files(table), ["number"])["number"].to_pylist()) == [0, 1, 2, 10, 11, 12, 20]
-    assert columns([], ["number"]).num_rows == 0
+def test_table_that_stays_open_is_at_its_newest_version_whenever_it_is_asked_for(table: str) -> None:
+    tables = Tables()
+    assert numbers_in(delta_rs.files(tables.newest(table), table)) == {0, 1, 2, 10, 11, 12, 20}
+    write_deltalake(table, rows([30], [NOON]), mode="append")
+    assert numbers_in(delta_rs.files(tables.newest(table), table)) == {0, 1, 2, 10, 11, 12, 20, 30}
+    assert numbers_in(delta_rs.files(tables.at(table, 2), table)) == {0, 1, 2, 10, 11, 12, 20}
+    assert numbers_in(delta_rs.files(tables.at(table, 3), table)) == {0, 1, 2, 10, 11, 12, 20, 30}

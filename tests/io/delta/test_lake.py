@@ -1,19 +1,22 @@
 """Delta tables: made from their records, written once per transaction."""
 
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from deltalake import DeltaTable, write_deltalake
+from deltalake.exceptions import DeltaError
+from duckdb import DuckDBPyConnection as Cursor
+from pyspark.sql import SparkSession
 
-from pipelines.errors import LakeMismatch
-from pipelines.io.delta import delta_rs
-from pipelines.io.delta.lake import MANY, Lake
+from pipelines.errors import InvalidInput, LakeMismatch
+from pipelines.io.delta import duck
+from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
-from tests.frames import table_frame
 
 COLOURS = Table(
     name="gold.colours",
@@ -47,14 +50,14 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
     return made
 
 
-@pytest.fixture(params=[1, MANY], ids=["few", "many"])
-def expected(request: pytest.FixtureRequest) -> int:
-    """Few rows are written by delta-rs, many by Spark."""
-    return int(request.param)
+@pytest.fixture
+def cursor() -> Iterator[Cursor]:
+    with closing(duck.cursor()) as made:
+        yield made
 
 
-def rows(spark: SparkSession, *values: tuple[int, str]) -> DataFrame:
-    return spark.createDataFrame(values, "id BIGINT, colour STRING")
+def rows(*values: tuple[int, str]) -> str:
+    return f"SELECT * FROM (VALUES {', '.join(map(str, values))}) AS of(id, colour)"
 
 
 def stored(lake: Lake) -> list[tuple[int, str]]:
@@ -66,40 +69,57 @@ def test_every_table_is_created_from_its_record_and_recognised_again(spark: Spar
     for table in TABLES:
         lake.ensure(table)
         lake.ensure(table)
-    columns = {field.name: field for field in lake.read(GOLD_REMAINING_STOPS).schema}
+    there = spark.read.format("delta").load(lake.path(GOLD_REMAINING_STOPS))
+    columns = {field.name: field for field in there.schema}
     assert list(columns) == GOLD_REMAINING_STOPS.column_names
     assert columns["end_stop_id"].metadata["comment"].startswith("Last stop of the route in force")
     assert not columns["tracking_number"].nullable
 
 
-def test_append_adds_rows_once_per_transaction(spark: SparkSession, lake: Lake, expected: int) -> None:
-    first = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
-    again = lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
+def test_append_adds_rows_once_per_transaction(lake: Lake, cursor: Cursor) -> None:
+    first = lake.append(cursor, rows((1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
+    again = lake.append(cursor, rows((1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
     assert stored(lake) == [(1, "red"), (2, "blue")]
+    assert first
     assert first == again
     assert (first.version, first.row_count) == (1, 2)
 
 
-def test_merge_replaces_rows_by_key_once_per_transaction(spark: SparkSession, lake: Lake, expected: int) -> None:
-    lake.append(rows(spark, (1, "red"), (2, "blue")), COLOURS, Transaction("a", 0), expected)
-    first = lake.merge(rows(spark, (2, "green"), (3, "white")), COLOURS, Transaction("b", 0), expected)
+def test_write_of_no_rows_is_no_commit(lake: Lake, cursor: Cursor) -> None:
+    assert lake.append(cursor, f"{rows((1, 'red'))} WHERE false", COLOURS, Transaction("a", 0)) is None
+    assert lake.merge(cursor, f"{rows((1, 'red'))} WHERE false", COLOURS, Transaction("a", 0)) is None
+    assert lake.version(COLOURS) == 0
+
+
+def test_merge_replaces_rows_by_key_once_per_transaction(lake: Lake, cursor: Cursor) -> None:
+    lake.append(cursor, rows((1, "red"), (2, "blue")), COLOURS, Transaction("a", 0))
+    first = lake.merge(cursor, rows((2, "green"), (3, "white")), COLOURS, Transaction("b", 0))
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
-    assert lake.merge(rows(spark, (2, "black")), COLOURS, Transaction("b", 0), expected) == first
+    assert lake.merge(cursor, rows((2, "black")), COLOURS, Transaction("b", 0)) == first
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "white")]
+
+
+def test_merge_leaves_files_as_they_are_that_have_none_of_its_keys(lake: Lake, cursor: Cursor) -> None:
+    for number in (1, 2, 3):
+        lake.append(cursor, rows((number, "red"), (number + 10, "blue")), COLOURS, Transaction("a", number))
+    before = set(lake.files(COLOURS))
+    lake.merge(cursor, rows((2, "green")), COLOURS, Transaction("b", 0))
+    assert len(before & set(lake.files(COLOURS))) == 2
+    assert stored(lake) == [(1, "red"), (2, "green"), (3, "red"), (11, "blue"), (12, "blue"), (13, "blue")]
 
 
 def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value(
-    spark: SparkSession, lake: Lake, expected: int
+    lake: Lake, cursor: Cursor
 ) -> None:
-    def sold(*values: tuple[str | None, int | None, int, int]) -> DataFrame:
-        return table_frame(spark, SALES, values)
+    def sold(*values: str) -> str:
+        names = ", ".join(SALES.column_names)
+        return f"SELECT * FROM (VALUES {', '.join(f'({value})' for value in values)}) AS of({names})"
 
     lake.ensure(SALES)
-    lake.add(sold(("red", 1, 5, 1), (None, None, 7, 2)), SALES, Transaction("a", 0), expected)
-    first = lake.add(
-        sold(("red", 1, 10, 0), (None, None, 20, 3), ("red", None, 1, 1)), SALES, Transaction("a", 1), expected
-    )
-    assert lake.add(sold(("red", 1, 10, 0)), SALES, Transaction("a", 1), expected) == first
+    lake.add(cursor, sold("'red', 1, 5, 1", "NULL, NULL, 7, 2"), SALES, Transaction("a", 0))
+    more = sold("'red', 1, 10, 0", "NULL, NULL, 20, 3", "'red', NULL, 1, 1")
+    first = lake.add(cursor, more, SALES, Transaction("a", 1))
+    assert lake.add(cursor, sold("'red', 1, 10, 0"), SALES, Transaction("a", 1)) == first
     assert {tuple(row) for row in lake.read(SALES).collect()} == {
         ("red", 1, 15, 1),
         (None, None, 27, 5),
@@ -108,49 +128,64 @@ def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_i
     assert lake.read(SALES).count() == 3
 
 
-def test_repeated_write_finds_its_commit_behind_later_ones(spark: SparkSession, lake: Lake, expected: int) -> None:
-    first = lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0), expected)
-    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("other", 0), expected)
-    assert lake.append(rows(spark, (1, "red")), COLOURS, Transaction("a", 0), expected) == first
+def test_rows_are_taken_out_by_condition_and_by_columns(lake: Lake, cursor: Cursor) -> None:
+    lake.append(cursor, rows((1, "red"), (2, "blue"), (3, "red")), COLOURS, Transaction("a", 0))
+    lake.delete(cursor, "id = 1", COLOURS, Transaction("b", 0))
+    assert stored(lake) == [(2, "blue"), (3, "red")]
+    lake.take_out(cursor, "SELECT 'red' AS colour", COLOURS, Transaction("b", 1))
+    assert stored(lake) == [(2, "blue")]
 
 
-def test_a_write_after_a_merge_is_not_taken_for_its_repeat(spark: SparkSession, lake: Lake) -> None:
-    """The session keeps a MERGE's transaction until it is told otherwise; the next write without one would vanish."""
-    lake.merge(rows(spark, (1, "red")), COLOURS, Transaction("a", 5))
-    rows(spark, (2, "blue")).write.format("delta").mode("append").save(lake.path(COLOURS))
-    assert stored(lake) == [(1, "red"), (2, "blue")]
+def test_replace_puts_rows_in_place_of_all_or_of_those_of_a_condition(lake: Lake, cursor: Cursor) -> None:
+    lake.append(cursor, rows((1, "red"), (2, "blue"), (3, "red")), COLOURS, Transaction("a", 0))
+    lake.replace_where(cursor, rows((4, "red")), "colour = 'red'", COLOURS, Transaction("b", 0))
+    assert stored(lake) == [(2, "blue"), (4, "red")]
+    lake.replace(cursor, rows((5, "white")), COLOURS, Transaction("b", 1))
+    assert stored(lake) == [(5, "white")]
 
 
-def test_an_app_id_that_does_not_name_the_checkpoint_loses_rows_silently(
-    spark: SparkSession, lake: Lake, expected: int
-) -> None:
+def test_repeated_write_finds_its_commit_behind_later_ones(lake: Lake, cursor: Cursor) -> None:
+    first = lake.append(cursor, rows((1, "red")), COLOURS, Transaction("a", 0))
+    lake.append(cursor, rows((2, "blue")), COLOURS, Transaction("other", 0))
+    assert lake.append(cursor, rows((1, "red")), COLOURS, Transaction("a", 0)) == first
+
+
+def test_an_app_id_that_does_not_name_the_checkpoint_would_lose_rows(lake: Lake, cursor: Cursor) -> None:
     """Why the app id carries the checkpoint's identity: a new checkpoint counts its batches from 0 again."""
-    lake.append(rows(spark, (1, "red")), COLOURS, Transaction("flow", 7), expected)
+    lake.append(cursor, rows((1, "red")), COLOURS, Transaction("flow", 7))
     with pytest.raises(LakeMismatch, match="no commit in its log carries it"):
-        lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("flow", 0), expected)
+        lake.append(cursor, rows((2, "blue")), COLOURS, Transaction("flow", 0))
     assert stored(lake) == [(1, "red")]
-    lake.append(rows(spark, (2, "blue")), COLOURS, Transaction("new-checkpoint/flow", 0), expected)
+    lake.append(cursor, rows((2, "blue")), COLOURS, Transaction("new-checkpoint/flow", 0))
     assert stored(lake) == [(1, "red"), (2, "blue")]
 
 
-def test_constraint_refuses_a_row_that_breaks_it(spark: SparkSession, lake: Lake, expected: int) -> None:
-    with pytest.raises(Exception, match="id_is_positive"):
-        lake.append(rows(spark, (-1, "red")), COLOURS, Transaction("a", 0), expected)
+@pytest.mark.parametrize(("row", "condition"), [((-1, "red"), "id_is_positive"), (("NULL", "red"), "id_is_required")])
+def test_row_that_breaks_a_condition_or_lacks_a_required_column_is_refused(
+    lake: Lake, cursor: Cursor, row: tuple[int | str, str], condition: str
+) -> None:
+    broken = f"SELECT {row[0]} AS id, '{row[1]}' AS colour"
+    with pytest.raises(LakeMismatch, match=rf"gold.colours refuses 1 of 1 rows .*{condition}"):
+        lake.append(cursor, broken, COLOURS, Transaction("a", 0))
     assert stored(lake) == []
 
 
-def test_rows_that_are_few_but_too_large_for_this_process_are_written_by_spark(
-    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(delta_rs, "append", lambda *_: pytest.fail("they were handed to this process"))
-    large = spark.range(1, 41).select("id", F.expr("repeat('x', 8000000)").alias("colour"))
-    assert lake.append(large, COLOURS, Transaction("a", 0), expected=40).row_count == 40
+def test_other_readers_and_writers_take_the_files_as_their_own(lake: Lake, cursor: Cursor) -> None:
+    lake.append(cursor, rows((1, "red"), (7, "blue")), COLOURS, Transaction("a", 0))
+    table = DeltaTable(lake.path(COLOURS))
+    actions = pa.table(table.get_add_actions(flatten=True)).to_pylist()[0]
+    assert (actions["num_records"], actions["min.id"], actions["max.id"], actions["null_count.id"]) == (2, 1, 7, 0)
+    assert lake.spark.read.format("delta").load(lake.path(COLOURS)).where("id = 7").count() == 1
+    table.update(updates={"colour": "'green'"}, predicate="id = 1")
+    assert stored(lake) == [(1, "green"), (7, "blue")]
+    with pytest.raises(DeltaError, match="failed validation check"):
+        write_deltalake(table, pa.table({"id": [-1], "colour": ["red"]}), mode="append")
 
 
-def test_few_rows_of_any_other_failure_fail(spark: SparkSession, lake: Lake) -> None:
-    broken = rows(spark, (1, "red")).withColumn("colour", F.raise_error(F.lit("out of paint")).cast("string"))
-    with pytest.raises(Exception, match="out of paint"):
-        lake.append(broken, COLOURS, Transaction("a", 0), expected=1)
+@pytest.mark.parametrize("root", ["s3a://bucket/lake", "/data/lake [1]", "/data/a%20lake"])
+def test_root_that_a_reader_or_writer_would_misread_is_refused(spark: SparkSession, root: str) -> None:
+    with pytest.raises(InvalidInput, match="Set PTS_LAKE to another place"):
+        Lake(spark, root)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +225,7 @@ def test_a_folder_with_foreign_files_is_refused(spark: SparkSession, tmp_path: P
 
 
 def test_table_with_an_earlier_condition_gets_the_wider_one_and_is_not_taken_for_changed(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, cursor: Cursor, tmp_path: Path
 ) -> None:
     """Also where the earlier one was taken away, and a crash kept today's from coming."""
     earlier = replace(COLOURS, constraints={"id_is_positive": "id > 1"})
@@ -203,7 +238,7 @@ def test_table_with_an_earlier_condition_gets_the_wider_one_and_is_not_taken_for
 
     assert list(lake.log(today).changes(after=version)) == []
     assert lake.version(today) == version + 2
-    lake.append(rows(spark, (1, "red")), today, Transaction("a/b", 0), 1)
+    lake.append(cursor, rows((1, "red")), today, Transaction("a/b", 0))
     DeltaTable(lake.path(today)).alter.drop_constraint("id_is_positive")
     Lake(spark, str(tmp_path)).ensure(today)
     with pytest.raises(LakeMismatch, match="id_is_positive"):

@@ -2,23 +2,20 @@
 
 from itertools import product
 
-from pyspark.sql import SparkSession
+import pyarrow as pa
 
 from pipelines.io.kafka.log import OffsetRange, ends, ranges_between, within
+from tests.rows import answer
 
 RANGES = (OffsetRange("ship-events", 0, 3, 6), OffsetRange("ship-events", 2, 0, 1), OffsetRange("ship-events", 1, 4, 4))
 
 
-def test_record_at_the_start_is_within_and_record_at_the_end_is_not(spark: SparkSession) -> None:
-    coordinates = list(product(range(4), range(8)))
-    frame = spark.createDataFrame(coordinates, "kafka_partition INT, kafka_offset BIGINT")
-    found = {tuple(row) for row in frame.where(within(RANGES)).collect()}
-    assert found == {(0, 3), (0, 4), (0, 5), (2, 0)}
-
-
-def test_nothing_is_within_no_ranges(spark: SparkSession) -> None:
-    frame = spark.createDataFrame([(0, 0)], "kafka_partition INT, kafka_offset BIGINT")
-    assert frame.where(within([])).count() == 0
+def test_record_at_the_start_is_within_and_record_at_the_end_is_not() -> None:
+    partitions, offsets = zip(*product(range(4), range(8)), strict=True)
+    coordinates = pa.table({"kafka_partition": partitions, "kafka_offset": offsets})
+    found = answer(f"FROM coordinates WHERE {within(RANGES)}", coordinates=coordinates)
+    assert {tuple(row.values()) for row in found.to_pylist()} == {(0, 3), (0, 4), (0, 5), (2, 0)}
+    assert answer(f"FROM coordinates WHERE {within([])}", coordinates=coordinates).num_rows == 0
 
 
 def test_range_counts_its_offsets() -> None:

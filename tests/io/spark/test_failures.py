@@ -6,12 +6,14 @@ from py4j.protocol import Py4JJavaError
 from pipelines.errors import (
     AnotherWriter,
     BrokerUnavailable,
+    JavaEnded,
     LakeMismatch,
     LakeUnavailable,
     LogTruncated,
     PtsError,
 )
 from pipelines.io.spark.failures import explained, known_failure
+from pipelines.session import with_retries
 
 MESSAGES = [
     ("java.io.IOException: No space left on device", LakeUnavailable),
@@ -20,6 +22,9 @@ MESSAGES = [
     ("java.lang.IllegalStateException: Cannot fetch offset 7. Some data may have been lost because", LogTruncated),
     ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log.", AnotherWriter),
     ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.", BrokerUnavailable),
+    ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", JavaEnded),
+    ("_duckdb.OutOfMemoryException: Out of Memory Error: failed to allocate data of size", JavaEnded),
+    ("pipelines.errors.LakeMismatch: Table silver.ship_events refuses 1 of 2 rows", LakeMismatch),
     ("org.apache.kafka.common.errors.LeaderNotAvailableException: There is no leader for this", BrokerUnavailable),
 ]
 
@@ -32,6 +37,12 @@ def test_known_cause_is_named_with_what_the_engine_said(message: str, kind: type
     assert type(found) is kind
     assert message[:60] in str(found)
     assert "\n" not in str(found)
+
+
+def test_task_is_tried_again_on_this_machine_as_on_others() -> None:
+    assert with_retries("local[*]") == "local[*,4]"
+    assert with_retries("local[2]") == "local[2,4]"
+    assert [with_retries(url) for url in ("local[2,1]", "spark://a:7077")] == ["local[2,1]", "spark://a:7077"]
 
 
 def test_unknown_failure_is_left_as_it_is() -> None:

@@ -38,6 +38,8 @@ def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
     """A lake whose job was killed within its first batches: the promises held."""
     with Scene(tmp_path_factory.mktemp("kill"), seed=7).open() as scene:
         with scene.auditor.watching():
+            scene.sent(1)
+            scene.done("stream", "--drain")  # so that there is a picture before the fault, too
             with scene.load():
                 assert scene.killed("stream", moments=kills.BATCH_MOMENTS)
             scene.judge()

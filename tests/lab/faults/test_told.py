@@ -8,7 +8,7 @@ import pytest
 
 from lab.faults.__main__ import chosen, main
 from lab.faults.campaign import KEPT, KINDS, Case, Verdict
-from lab.faults.gaps import BY_SPARK, LEDGER, TABLES
+from lab.faults.gaps import LEDGER, OF_TASKS, TABLES
 
 
 def test_campaigns_that_were_are_told_in_one_table(
@@ -16,7 +16,7 @@ def test_campaigns_that_were_are_told_in_one_table(
 ) -> None:
     campaigns = (
         [
-            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER + BY_SPARK, TABLES[0]]),
+            Verdict("kill-job:1", "held", 60, 3, [10.0, 14.0], [LEDGER, LEDGER + OF_TASKS, TABLES[0]]),
             Verdict("retention:1", "held", 30),
         ],
         [Verdict("kill-job:2", "broken", 50, 1, [20.0], said="lost")],

@@ -1,0 +1,142 @@
+"""What becomes of a batch's records of a topic: one Spark job, whose tasks write the files of the tables.
+
+All of a package's records are in one partition, and a partition is read by one task. So a task knows all that the batch
+says of its packages, and decides alone which scans are new. Where a producer has put a package in two, the scans that
+two tasks have kept are looked through once more.
+"""
+
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+from duckdb import DuckDBPyConnection as Cursor
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from pipelines.io.delta import data_files, delta_rs, duck
+from pipelines.io.delta.data_files import DataFile
+from pipelines.io.delta.delta_table import Tables
+from pipelines.io.delta.lake import rows_of
+from pipelines.tables import Table
+from pipelines.transforms.windows import hour_of, hour_spans
+
+TABLES = Tables()
+"""Of a task's process, from batch to batch."""
+
+
+@dataclass(frozen=True)
+class RecordFlow:
+    """A flow that reads records, as a task needs it.
+
+    Attributes:
+        name: The flow's.
+        into: Its table.
+        folder: Where the table's files are.
+        by: The query over `records` and, if it has one, `known`.
+        where: SQL: which of the records are for it.
+        known: The name under which it reads the table's rows of the same hours, as they were at `version`.
+        version: That version.
+    """
+
+    name: str
+    into: Table
+    folder: str
+    by: str
+    where: str
+    known: str | None = None
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class Written:
+    """What the tasks have made of the records.
+
+    Attributes:
+        read_count: Records of the batch.
+        rejected_count: Those that some rule rejects.
+        files: The new files of each flow's table, by the flow's name.
+    """
+
+    read_count: int
+    rejected_count: int
+    files: Mapping[str, tuple[DataFile, ...]]
+
+
+def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str) -> Written:
+    """Runs the job.
+
+    Args:
+        records: Judged, in the columns that the queries read. What one task reads, is one partition of the frame.
+        flows: What is made of them.
+        of_batch: SQL: which of the records are the batch's own; others are there for tables that were behind.
+    """
+    rows = (
+        records.withColumn("headers", _headers_as_text()).mapInArrow(_task(flows, of_batch), "written BINARY").collect()
+    )
+    parts: list[Written] = [pickle.loads(row["written"]) for row in rows]
+    files = {flow.name: tuple(chain.from_iterable(part.files[flow.name] for part in parts)) for flow in flows}
+    for flow in flows:
+        if flow.known and len(files[flow.name]) > 1:
+            files[flow.name] = _each_once(flow, files[flow.name])
+    return Written(sum(part.read_count for part in parts), sum(part.rejected_count for part in parts), files)
+
+
+def _headers_as_text() -> Column:
+    """As JSON, what is in it as hexadecimal digits. For each row that Spark gives to Python it asks how large the rows
+    are; with a list of structs among the columns, that takes longer than all else.
+    """
+    header = F.transform(
+        "headers",
+        lambda each: F.struct(F.hex(F.encode(each["key"], "UTF-8")).alias("key"), F.hex(each["value"]).alias("value")),
+    )
+    return F.to_json(header)
+
+
+HEADERS = """
+    list_transform(
+        from_json(headers, '[{"key": "VARCHAR", "value": "VARCHAR"}]'),
+        lambda each: {'key': decode(unhex(each.key)), 'value': unhex(each.value)}
+    ) AS headers
+"""
+"""What `_headers_as_text` made of them, as it was before."""
+
+
+def _task(flows: Sequence[RecordFlow], of_batch: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        first = next(batches, None)
+        if first is None:
+            return
+        with closing(duck.cursor(threads=1)) as cursor:
+            cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
+            cursor.execute(f"CREATE TEMP TABLE every_record AS SELECT * REPLACE ({HEADERS}) FROM arriving")
+            counted = f"SELECT count(*), count(reason) FROM every_record WHERE {of_batch}"
+            ((read_count, rejected_count),) = cursor.execute(counted).fetchall()
+            files = {flow.name: tuple(_files(cursor, flow)) for flow in flows}
+        yield pa.RecordBatch.from_pydict({"written": [pickle.dumps(Written(read_count, rejected_count, files))]})
+
+    return run
+
+
+def _files(cursor: Cursor, flow: RecordFlow) -> list[DataFile]:
+    cursor.execute(f"CREATE OR REPLACE TEMP VIEW records AS FROM every_record WHERE {flow.where}")
+    if flow.known:
+        hours = f"SELECT DISTINCT {hour_of('occurred_at')} FROM records WHERE reason IS NULL"
+        spans = hour_spans(hour for (hour,) in cursor.execute(hours).fetchall())
+        there = delta_rs.files(TABLES.at(flow.folder, flow.version), flow.folder, "occurred_at", spans) if spans else []
+        cursor.execute(f"CREATE OR REPLACE TEMP VIEW {flow.known} AS {rows_of(flow.into, there)}")
+    return data_files.write(cursor, flow.by, flow.into, flow.folder)
+
+
+def _each_once(flow: RecordFlow, files: tuple[DataFile, ...]) -> tuple[DataFile, ...]:
+    """The files, or others in their place where a package is in two partitions."""
+    rows = rows_of(flow.into, [f"{flow.folder}/{file.name}" for file in files])
+    with closing(duck.cursor()) as cursor:
+        in_two = f"SELECT 1 FROM ({rows}) GROUP BY tracking_number HAVING min(kafka_partition) < max(kafka_partition)"
+        if not cursor.execute(f"{in_two} LIMIT 1").fetchall():
+            return files
+        cursor.execute(f"CREATE TEMP VIEW records AS SELECT *, NULL AS reason FROM ({rows})")
+        cursor.execute(f"CREATE TEMP VIEW {flow.known} AS {data_files.empty_rows(flow.into)}")
+        return tuple(data_files.write(cursor, flow.by, flow.into, flow.folder))

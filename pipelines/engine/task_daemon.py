@@ -1,0 +1,11 @@
+"""Starts the Python processes of Spark's tasks, with what they need loaded once, before they are forked.
+
+Spark starts it in place of its own (`spark.python.daemon.module`), which would leave each of them to load it again.
+"""
+
+from pyspark.daemon import manager
+
+import pipelines.engine.record_tasks  # noqa: F401
+
+if __name__ == "__main__":
+    manager()

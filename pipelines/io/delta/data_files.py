@@ -1,0 +1,127 @@
+"""Files of a Delta table, written by DuckDB from a query: nothing is in the table before a commit names them."""
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from pipelines.errors import LakeMismatch
+from pipelines.io.delta.parquet import identifier, literal
+from pipelines.tables import Column, Table
+from pipelines.tables.record import HEADERS_TYPE
+
+FILE_BYTES = 64 << 20
+"""About the size of the largest files: a merge rewrites those that it touches."""
+
+ROW_GROUP_BYTES = 32 << 20
+"""What a writer holds of rows, if they are large."""
+
+TYPES = {
+    "BIGINT": "BIGINT",
+    "INT": "INTEGER",
+    "STRING": "VARCHAR",
+    "TIMESTAMP": "TIMESTAMP WITH TIME ZONE",
+    "BOOLEAN": "BOOLEAN",
+    "BINARY": "BLOB",
+    HEADERS_TYPE: 'STRUCT("key" VARCHAR, "value" BLOB)[]',
+}
+"""DuckDB's types by Spark's; of those that are not here, a query gives the right one."""
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file in a table's folder, as a commit describes it.
+
+    Attributes:
+        name: Relative to the table.
+        byte_count, row_count: How large it is.
+        statistics: What its rows are like, as the Delta protocol writes it (JSON).
+    """
+
+    name: str
+    byte_count: int
+    row_count: int
+    statistics: str
+
+
+def write(cursor: duckdb.DuckDBPyConnection, rows: str, table: Table, folder: str) -> list[DataFile]:
+    """Writes the rows of a query into new files of the table's folder, a small number if there are few; ordered by the
+    first column of its key if rows of the table are replaced.
+
+    Raises `LakeMismatch` when a row breaks a condition of the table, or lacks a column that is required.
+    """
+    cursor.execute(
+        f"CREATE OR REPLACE TEMP VIEW to_write AS SELECT {', '.join(map(_typed, table.columns))} FROM ({rows})"
+    )
+    if not _checked_count(cursor, table):
+        return []
+    order = "" if table.is_append_only else f"ORDER BY {identifier(table.key[0])}"
+    name = uuid.uuid4()
+    done = cursor.execute(
+        f"COPY (FROM to_write {order}) TO {literal(folder)} (FORMAT parquet, FILE_SIZE_BYTES {FILE_BYTES}, "
+        f"ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES}, FILENAME_PATTERN 'part-{name}-{{i}}', OVERWRITE_OR_IGNORE, "
+        "RETURN_STATS)"
+    ).fetchall()
+    return [_data_file(table, path, rows, size, columns) for path, rows, size, _, columns, *_ in done if rows]
+
+
+def empty_rows(table: Table) -> str:
+    """A query that gives none, with the table's columns."""
+    columns = (f"NULL::{TYPES.get(column.type, 'VARCHAR[]')} AS {identifier(column.name)}" for column in table.columns)
+    return f"SELECT {', '.join(columns)} WHERE false"
+
+
+def _typed(column: Column) -> str:
+    name = identifier(column.name)
+    return f"{name}::{TYPES[column.type]} AS {name}" if column.type in TYPES else name
+
+
+def _checked_count(cursor: duckdb.DuckDBPyConnection, table: Table) -> int:
+    """How many rows there are to write."""
+    conditions = dict(_conditions(table))
+    broken = ", ".join(f"count_if(NOT coalesce({condition}, false))" for condition in conditions.values())
+    (count, *counts), *_ = cursor.execute(f"SELECT count(*), {broken} FROM to_write").fetchall()
+    if found := [f"{name}: {condition}" for (name, condition), n in zip(conditions.items(), counts, strict=True) if n]:
+        raise LakeMismatch(
+            f"Table {table.name} refuses {max(counts):,} of {count:,} rows that break one of its conditions "
+            f"({'; '.join(found)}). This is a defect: bad input never gets this far."
+        )
+    return int(count)
+
+
+def _conditions(table: Table) -> Iterator[tuple[str, str]]:
+    for column in table.columns:
+        if column.is_required:
+            yield f"{column.name}_is_required", f"{identifier(column.name)} IS NOT NULL"
+    for name, condition in table.constraints.items():
+        yield name, condition.replace("<=>", "IS NOT DISTINCT FROM")
+
+
+def _data_file(
+    table: Table, path: str, row_count: int, byte_count: int, columns: Mapping[str, Mapping[str, str]]
+) -> DataFile:
+    told = [column for column in table.columns if column.name in (table.statistics or table.key)]
+    found = [(column, columns.get(identifier(column.name), {})) for column in told]
+    statistics = {
+        "numRecords": row_count,
+        "minValues": _bounds(found, "min"),
+        "maxValues": _bounds(found, "max"),
+        "nullCount": {column.name: int(of["null_count"]) for column, of in found if "null_count" in of},
+    }
+    return DataFile(Path(path).name, byte_count, row_count, json.dumps(statistics))
+
+
+def _bounds(found: Iterable[tuple[Column, Mapping[str, str]]], bound: str) -> dict[str, int | str]:
+    """By column; those of texts may be cut off, and are not told."""
+    return {
+        column.name: _value(column, of[bound])
+        for column, of in found
+        if bound in of and column.type in {"BIGINT", "INT", "TIMESTAMP"}
+    }
+
+
+def _value(column: Column, text: str) -> int | str:
+    return text.replace(" ", "T").replace("+00", "Z") if column.type == "TIMESTAMP" else int(text)

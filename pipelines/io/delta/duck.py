@@ -1,0 +1,36 @@
+"""DuckDB in this process, which computes what tables become."""
+
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+
+import duckdb
+
+MEMORY_LIMIT = "1GiB"
+"""What it holds of rows; beyond that, it works on disk."""
+
+
+def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """A connection of its own to the process's DuckDB: what it names temporarily, no other sees. Times are UTC.
+
+    Args:
+        threads: How many work at once, if it is the first; one for each core where it is not said.
+    """
+    return _database(threads).cursor()
+
+
+@cache
+def _database(threads: int | None) -> duckdb.DuckDBPyConnection:
+    folder = Path(tempfile.gettempdir(), f"duckdb-{os.getpid()}")
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": str(folder),
+        "memory_limit": MEMORY_LIMIT,
+        "preserve_insertion_order": "false",
+        "autoinstall_known_extensions": "false",
+        "autoload_known_extensions": "false",
+        **({"threads": str(threads)} if threads else {}),
+    }
+    database = duckdb.connect(config=settings)
+    database.execute("SET GLOBAL TimeZone = 'UTC'")
+    return database
