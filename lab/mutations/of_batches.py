@@ -5,15 +5,14 @@ from lab.mutations.mutation import Mutation
 GRAPH = "pipelines/graph.py"
 ASKED = "pipelines/engine/batch.py"
 BATCH = "pipelines/engine/micro_batch.py"
-HEARD = "pipelines/engine/judged_batch.py"
-ROW_SIZES = "pipelines/io/delta/row_sizes.py"
+TASKS = "pipelines/engine/record_tasks.py"
 CYCLE = "pipelines/engine/schedule.py"
 LAKE_JOB = "pipelines/engine/runner.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka/log.py"
 LAKE = "pipelines/io/delta/lake.py"
 DELTA_RS = "pipelines/io/delta/delta_rs.py"
-SESSION = "pipelines/session.py"
+DATA_FILES = "pipelines/io/delta/data_files.py"
 RECORD = "pipelines/tables/record.py"
 
 REACH = "tests/engine/test_reach.py"
@@ -27,17 +26,13 @@ TRANSACTIONS = f"{MICRO_BATCH}::test_transactions_of_two_checkpoints_two_flows_a
 T_LAKE = "tests/io/delta/test_lake.py"
 ADD = f"{T_LAKE}::test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value"
 APPEND = f"{T_LAKE}::test_append_adds_rows_once_per_transaction"
-UNSET = f"{T_LAKE}::test_a_write_after_a_merge_is_not_taken_for_its_repeat"
-CONSTRAINT = f"{T_LAKE}::test_constraint_refuses_a_row_that_breaks_it"
+CONSTRAINT = f"{T_LAKE}::test_row_that_breaks_a_condition_or_lacks_a_required_column_is_refused"
+LEFT_ALONE = f"{T_LAKE}::test_merge_leaves_files_as_they_are_that_have_none_of_its_keys"
+BY_OTHERS = f"{T_LAKE}::test_other_readers_and_writers_take_the_files_as_their_own"
 WITHIN = "tests/io/kafka/test_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
-IN_SPARK = f"{MICRO_BATCH}::test_rows_of_large_records_stay_in_spark_and_make_the_same_tables"
-NOT_TAKEN = "tests/io/delta/test_row_sizes.py::test_rows_of_which_one_is_above_its_share_are_not_taken"
-WITHIN_HEAP = (
-    "tests/integration/test_process.py"
-    "::test_large_records_are_held_written_and_read_within_a_heap_that_is_too_small_for_all_of_them"
-)
+IN_TWO = f"{MICRO_BATCH}::test_scan_that_two_partitions_tell_is_kept_once"
 T_CYCLE = "tests/engine/test_schedule.py"
 ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
 T_FOLLOWING = "tests/live/test_following.py"
@@ -59,38 +54,44 @@ OFFSETS = "Ranges of the log are half-open `[start, end)`"
 CADENCES = "Two cadences: what follows is brought to one batch, one turn in each of the next ones"
 SIDE_BY_SIDE = "Flows run side by side, once those above them are done that they need"
 TRUTH = "Row-level truth is a CHECK constraint"
-STAYS = "Rows of large records stay in Spark, however few they are, and Spark holds few of them"
+IN_ONE_PARTITION = "A task decides for its partitions; what two tasks have kept is looked through once more"
+TOUCHED = "A merge costs what it touches"
+STATISTICS = "Files carry the statistics by which readers skip them"
 
 WITHIN_SPANS = "tests/io/delta/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
 WITHOUT_STATISTICS = "tests/io/delta/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
-_HOURS = "hour_spans(heard.hours)"
-_AROUND = "between(begin - F.lit(margin), end + F.lit(margin))"
+_HOURS = "hour_spans(hour for (hour,) in cursor.execute(hours).fetchall())"
+_AROUND = "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND"
 _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0))'
 
 MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
-        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[:1])", AS_EARLY,
+        TASKS, _HOURS, "hour_spans(hour for (hour,) in sorted(cursor.execute(hours).fetchall())[:1])", AS_EARLY,
     ),
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
-        BATCH, _HOURS, "hour_spans(sorted(heard.hours)[-1:])", A_WEEK_LATER,
+        TASKS, _HOURS, "hour_spans(hour for (hour,) in sorted(cursor.execute(hours).fetchall())[-1:])", A_WEEK_LATER,
     ),
     Mutation(
         WHATEVER_DISTANCE, "an accepted scan is not looked for among earlier ones",
-        HEARD, "identities=accepted.select", "identities=accepted.slice(1).select", A_WEEK_LATER,
+        TASKS, "rows_of(flow.into, there)", "rows_of(flow.into, there[1:])", A_WEEK_LATER,
+    ),
+    Mutation(
+        WHATEVER_DISTANCE, "the hour before the epoch is taken for the first",
+        WINDOWS, "epoch_us({tumbling_start(time, timedelta(hours=1))}) //", "epoch_us({time}) //", HOURS,
     ),
     Mutation(
         WHATEVER_DISTANCE, "of hours that follow each other only the last is looked at",
-        WINDOWS, "ranges.pop()[0] if", "(ranges.pop() and number) if", HOURS,
+        WINDOWS, "ranges.pop()[0] if", "(ranges.pop() and hour) if", HOURS,
     ),
     Mutation(
         WHATEVER_DISTANCE, "the first moment after an hour is looked at, too",
-        WINDOWS, "(time < after)", "(time <= after)", HOURS,
+        WINDOWS, "end * MICROS_PER_HOUR", "end * MICROS_PER_HOUR + 1", HOURS,
     ),
     Mutation(
         WHATEVER_DISTANCE, "the first moment of an hour is not looked at",
-        WINDOWS, "(time >= first)", "(time > first)", HOURS,
+        WINDOWS, "(begin * MICROS_PER_HOUR", "(begin * MICROS_PER_HOUR + 1", HOURS,
     ),
     Mutation(
         WHATEVER_DISTANCE, "a file's greatest time is taken at its word, which is cut off",
@@ -103,11 +104,11 @@ MUTATIONS = (
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour back",
-        BATCH, _AROUND, "between(begin - F.lit(margin - timedelta(microseconds=2)), end + F.lit(margin))", AN_HOUR,
+        BATCH, _AROUND, "begin, end = first - margin // MICROSECOND + 2, last + margin // MICROSECOND", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour ahead",
-        BATCH, _AROUND, "between(begin - F.lit(margin), end + F.lit(margin - timedelta(microseconds=2)))", AN_HOUR,
+        BATCH, _AROUND, "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND - 2", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "nothing is read around new scans",
@@ -115,13 +116,11 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
-        BATCH, "return self._added(read.table, self._unfolded(flow, read.topic))",
-        "return self._lake.read(read.table)", OWN_PACE,
+        BATCH, "return self._added(table, self._unfolded(flow, topic))", "return self._lake.rows(table)", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it always takes what the batch wrote",
-        BATCH, "return all(part in self._batch.ranges for part in self._unfolded(flow, read.topic))", "return True",
-        OWN_PACE,
+        BATCH, "if all(part in self._batch.ranges for part in self._unfolded(flow, topic)):", "if True:", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
@@ -135,15 +134,16 @@ MUTATIONS = (
     ),
     Mutation(
         SUMS, "stop activity replaces rows",
-        GRAPH, 'stop_activity, (NEW_SCANS,), write="add"', 'stop_activity, (NEW_SCANS,), write="merge"', MEASURES,
+        GRAPH, 'STOP_ACTIVITY, {"scans": NEW_SCANS}, write="add"',
+        'STOP_ACTIVITY, {"scans": NEW_SCANS}, write="merge"', MEASURES,
     ),
     Mutation(
         SUMS, "what the table had is forgotten",
-        LAKE, 'F.col(f"target.{name}") + F.col(f"source.{name}")', 'F.col(f"source.{name}")', ADD,
+        LAKE, "merged.{name} + coalesce(there.{name}, 0) AS {name}", "merged.{name} AS {name}", ADD,
     ),
     Mutation(
         SUMS, "a null in a key is not the same as a null",
-        LAKE, 'f"target.{name} <=> source.{name}"', 'f"target.{name} = source.{name}"', ADD,
+        LAKE, "'=' if key in required else 'IS NOT DISTINCT FROM'", "'='", ADD,
     ),
     Mutation(
         OWN_CADENCE, "a table that waits is told to have moved",
@@ -151,12 +151,7 @@ MUTATIONS = (
     ),
     Mutation(
         LEDGER, "rejected records are counted as duplicates, too",
-        BATCH, "heard.read_count - accepted - heard.rejected_count", "heard.read_count - accepted", ANY_CUT,
-    ),
-    Mutation(
-        DECIDED_ONCE, "the reports that new scans touch are looked for by the routes alone",
-        BATCH, "for read in flow.reads if isinstance(read, New) for name in self._files_of_new(flow, read)",
-        "for read in flow.reads[1:] if isinstance(read, New) for name in self._files_of_new(flow, read)", ANY_CUT,
+        BATCH, "found.read_count - accepted - found.rejected_count", "found.read_count - accepted", ANY_CUT,
     ),
     Mutation(
         EXACTLY_ONCE, "without the checkpoint",
@@ -176,36 +171,24 @@ MUTATIONS = (
         ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}", 0)', TRANSACTIONS,
     ),
     Mutation(
-        EXACTLY_ONCE, "an append carries none",
-        LAKE, '.option("txnAppId", transaction.app_id).option("txnVersion", transaction.version)', "", APPEND,
-    ),
-    Mutation(
-        EXACTLY_ONCE, "a merge carries none",
-        LAKE, 'self.spark.conf.set(f"spark.databricks.delta.write.{name}", value)', "value", ADD,
-    ),
-    Mutation(
-        EXACTLY_ONCE, "a small write does not look whether it was done",
+        EXACTLY_ONCE, "a write does not look whether it was done",
         DELTA_RS, "newest >= transaction.version", "newest > transaction.version", ADD,
     ),
     Mutation(
-        EXACTLY_ONCE, "a small write carries none",
+        EXACTLY_ONCE, "a write carries none",
         DELTA_RS, "app_transactions=[AppTransaction(transaction.app_id, transaction.version)]", "", ADD,
     ),
     Mutation(
-        EXACTLY_ONCE, "what follows a merge carries its transaction, too",
-        LAKE, 'self.spark.conf.unset(f"spark.databricks.delta.write.{name}")', "pass", UNSET,
-    ),
-    Mutation(
         OFFSETS, "the end is within",
-        KAFKA, 'F.col("kafka_offset") < part.end', 'F.col("kafka_offset") <= part.end', WITHIN,
+        KAFKA, "kafka_offset < {part.end}", "kafka_offset <= {part.end}", WITHIN,
     ),
     Mutation(
         OFFSETS, "the start is not within",
-        KAFKA, 'F.col("kafka_offset") >= part.start', 'F.col("kafka_offset") > part.start', WITHIN,
+        KAFKA, "kafka_offset >= {part.start}", "kafka_offset > {part.start}", WITHIN,
     ),
     Mutation(
         OFFSETS, "any partition is within",
-        KAFKA, '((F.col("kafka_partition") == part.partition) & in_range)', "in_range", WITHIN,
+        KAFKA, "(kafka_partition = {part.partition} AND ", "(", WITHIN,
     ),
     Mutation(
         CADENCES, "turns go up to the batch before each",
@@ -237,7 +220,7 @@ MUTATIONS = (
     ),
     Mutation(
         SIDE_BY_SIDE, "a flow does not wait for what it reads",
-        GRAPH, "any(other.into in tables_read(read) for read in self.reads)", "False", WAITS,
+        GRAPH, "any(other.into in tables_read(read) for read in self.reads.values())", "False", WAITS,
     ),
     Mutation(
         SIDE_BY_SIDE, "two flows write one table at once", GRAPH, "other.into == self.into or any", "any", WAITS,
@@ -245,39 +228,31 @@ MUTATIONS = (
     Mutation(
         TRUTH, "tables are created without",
         RECORD, 'return properties | {f"delta.constraints.{name}": rule for name, rule in self.constraints.items()}',
-        "return properties", CONSTRAINT,
+        "return properties", BY_OTHERS,
     ),
     Mutation(
-        STAYS, "judged records are taken out whatever their size",
-        HEARD, "marked(records, RAW, expected)", "marked(records, (), expected)", IN_SPARK,
+        TRUTH, "conditions are not looked at when files are written",
+        DATA_FILES, "if found := [", "if found := [] and [", CONSTRAINT,
     ),
     Mutation(
-        STAYS, "what was archived or counted of earlier batches is taken out whatever its size",
-        LAKE, "marked(rows, long, expected)", "marked(rows, (), expected)", IN_SPARK,
+        TRUTH, "a column that is required may be null",
+        DATA_FILES, "if column.is_required:", "if False:", CONSTRAINT,
     ),
     Mutation(
-        STAYS, "of two columns one has no size",
-        ROW_SIZES, "for name in long), F.lit(0))", "for name in long[1:]), F.lit(0))",
-        f"{NOT_TAKEN}[large2]",
+        IN_ONE_PARTITION, "it is not",
+        TASKS, "if flow.known and len(files[flow.name]) > 1:", "if False:", IN_TWO,
     ),
     Mutation(
-        STAYS, "headers have no size", ROW_SIZES, "F.when(F.size(name) > 0, ", "F.when(F.size(name) < 0, ",
-        f"{NOT_TAKEN}[large3]",
+        IN_ONE_PARTITION, "two partitions of a package are not noticed",
+        TASKS, "min(kafka_partition) < max(kafka_partition)", "min(kafka_partition) > max(kafka_partition)", IN_TWO,
     ),
     Mutation(
-        STAYS, "what is written to disk stays in memory, too",
-        SESSION, 'objectStreamReset": "1"', 'objectStreamReset": "100"', WITHIN_HEAP,
+        TOUCHED, "all files are written anew",
+        LAKE, "SELECT DISTINCT filename FROM {there} AS there {gone}", "SELECT DISTINCT filename FROM {there} AS there",
+        LEFT_ALONE,
     ),
     Mutation(
-        STAYS, "a reader holds a hundred of them",
-        SESSION, 'columnarReaderBatchSize": "16"', 'columnarReaderBatchSize": "128"', WITHIN_HEAP,
-    ),
-    Mutation(
-        STAYS, "what a reader holds doubles",
-        SESSION, 'hugeVectorThreshold": "8m"', 'hugeVectorThreshold": "-1"', WITHIN_HEAP,
-    ),
-    Mutation(
-        STAYS, "a writer does not look at sizes",
-        SESSION, 'page.size.row.check.min": "1"', 'page.size.row.check.min": "100"', WITHIN_HEAP,
+        STATISTICS, "none",
+        DATA_FILES, '"minValues": _bounds(found, "min"),', '"minValues": {},', BY_OTHERS,
     ),
 )  # fmt: skip

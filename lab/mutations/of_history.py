@@ -130,7 +130,11 @@ MUTATIONS = (
     ),
     Mutation(
         INTERVALS, "its last moment belongs to it",
-        BACKFILL, "AND {column} < {_sql(end)}", "AND {column} <= {_sql(end)}", INTERVAL,
+        BACKFILL, "{column} < {moment(end)}", "{column} <= {moment(end)}", INTERVAL,
+    ),
+    Mutation(
+        INTERVALS, "its first moment does not belong to it",
+        BACKFILL, "{column} >= {moment(begin)}", "{column} > {moment(begin)}", INTERVAL,
     ),
     Mutation(
         INTERVALS, "rows that were let go come back",

@@ -8,15 +8,22 @@ DECODE = "pipelines/transforms/decode.py"
 JUDGE = "pipelines/transforms/judge.py"
 REJECTED = "pipelines/transforms/rejected.py"
 DISTINCT = "pipelines/transforms/distinct_scans.py"
+VERSIONS = "pipelines/transforms/route_versions.py"
+BRONZE = "pipelines/transforms/bronze_records.py"
 
 EXAMPLES = "tests/transforms/test_judge.py::test_examples_get_their_verdicts"
 EVENTS, EVENTS_JSON = f"{EXAMPLES}[ship-events-csv]", f"{EXAMPLES}[ship-events-json]"
 ROUTES = f"{EXAMPLES}[ship-routes-csv]"
 GOES_ON = "tests/transforms/test_judge.py::test_json_text_may_not_go_on_after_the_object_as_an_array_or_an_object_could"
 KEPT = "tests/transforms/test_rejected.py::test_rejected_record_keeps_its_bytes_its_headers_and_its_coordinates"
+NOT_KEPT = "tests/transforms/test_rejected.py::test_accepted_record_is_not_in_quarantine"
 SCANS = "tests/transforms/test_distinct_scans.py"
 IN_A_BATCH = f"{SCANS}::test_of_a_scan_told_thrice_in_a_batch_the_lowest_offset_stays"
+IN_TWO_PARTITIONS = "tests/engine/test_micro_batch.py::test_scan_that_two_partitions_tell_is_kept_once"
 EACH_PART = f"{SCANS}::test_every_part_of_the_identity_tells_scans_apart"
+POISON = (
+    "tests/lab/faults/test_poison.py::test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers[csv]"
+)
 
 EMPTY = "`empty`: no value"
 NOT_UTF8 = "`not_utf8`"
@@ -31,6 +38,8 @@ FUTURE = "`from_the_future`: occurredAt more than 10 minutes after the Kafka tim
 TOO_LATE = "`too_late`: occurredAt more than 7 days before the Kafka timestamp"
 ORDER = "The first reason that holds"
 QUARANTINE = "A quarantined row keeps its bytes, headers and coordinates; nothing is dropped"
+ARCHIVED = "Bronze has every record, whatever the rules say of it"
+NO_ROUTE = "A route that was rejected is in quarantine, and is no route"
 IDENTITY = "Scans equal in package, time, event code, status code and stop are one scan"
 LOWEST_OFFSET = "Of equal scans the one with the lowest offset is kept, whatever the distance"
 
@@ -56,8 +65,15 @@ _BAD_TYPE = """\
 _ROUTE_RANGE = """\
         .when((F.col("tracking_number") <= 0) | (F.col("end_stop_id") < 0), Reason.OUT_OF_RANGE.value)
 """
-_DETAIL = '.withColumn("detail", detail(topic))'
+_WITH_REASON = "FROM records WHERE reason IS NOT NULL"
 _IDENTITY = 'SCAN_IDENTITY = ("tracking_number", "occurred_at", "event_code", "status_code", "current_stop_id")'
+_FIRST_PLACE = """\
+min((kafka_partition, kafka_offset)) AS first_place FROM records
+        WHERE reason IS NULL GROUP BY ALL HAVING count(*) > 1
+    )
+    SELECT {", ".join(SILVER_SHIP_EVENTS.column_names)} FROM records AS scan WHERE reason IS NULL
+    AND NOT EXISTS (
+        FROM told_again WHERE {{same_as_told_again}} AND first_place < """
 
 MUTATIONS = (
     Mutation(
@@ -201,17 +217,30 @@ MUTATIONS = (
     ),
     Mutation(
         QUARANTINE, "records without a value are dropped",
-        REJECTED, 'judged.where(F.col("reason").isNotNull())',
-        'judged.where(F.col("reason").isNotNull() & F.col("value").isNotNull())', KEPT,
+        REJECTED, _WITH_REASON, f"{_WITH_REASON} AND value IS NOT NULL", KEPT,
     ),
     Mutation(
         QUARANTINE, "headers are lost",
-        REJECTED, _DETAIL, f'{_DETAIL}.withColumn("headers", F.lit(None).cast(judged.schema["headers"].dataType))',
+        REJECTED, _WITH_REASON, _WITH_REASON.replace("records", "(SELECT * REPLACE (NULL AS headers) FROM records)"),
         KEPT,
     ),
     Mutation(
-        QUARANTINE, "bytes that are no text are mended",
-        REJECTED, _DETAIL, f'{_DETAIL}.withColumn("value", F.make_valid_utf8(F.col("value").cast("string")))', KEPT,
+        QUARANTINE, "bytes that are no text are escaped",
+        REJECTED, _WITH_REASON,
+        _WITH_REASON.replace("records", "(SELECT * REPLACE (encode(value::VARCHAR) AS value) FROM records)"), KEPT,
+    ),
+    Mutation(
+        QUARANTINE, "accepted records are in it, too",
+        REJECTED, _WITH_REASON, "FROM records", NOT_KEPT,
+    ),
+    Mutation(
+        ARCHIVED, "a record with a reason is in quarantine alone",
+        BRONZE, " FROM records", " FROM records WHERE reason IS NULL", POISON,
+    ),
+    Mutation(
+        NO_ROUTE, "one is whose key is not its package",
+        VERSIONS, "WHERE reason IS NULL", "WHERE reason IS NULL OR reason = 'key_mismatch' AND end_stop_id >= 0",
+        POISON,
     ),
     *(
         Mutation(
@@ -227,25 +256,36 @@ MUTATIONS = (
     ),
     Mutation(
         IDENTITY, "a null status equals none",
-        DISTINCT, '.eqNullSafe(F.col(f"{right}.{name}"))', ' == F.col(f"{right}.{name}")',
+        DISTINCT, "{other}.{name} IS NOT DISTINCT FROM scan.{name}", "{other}.{name} = scan.{name}",
         f"{SCANS}::test_scans_without_a_status_are_the_same_scan",
     ),
     Mutation(
         LOWEST_OFFSET, "the highest of a batch is kept",
-        DISTINCT, 'F.min("place")', 'F.max("place")', IN_A_BATCH,
+        DISTINCT, _FIRST_PLACE, _FIRST_PLACE.replace("min(", "max(").replace("first_place <", "first_place >"),
+        IN_A_BATCH,
     ),
     Mutation(
         LOWEST_OFFSET, "equal scans of one batch are all kept",
-        DISTINCT, '.where("times > 1")', '.where("times > 9")', IN_A_BATCH,
+        DISTINCT, "HAVING count(*) > 1", "HAVING count(*) > 9", IN_A_BATCH,
+    ),
+    Mutation(
+        LOWEST_OFFSET, "that of another partition may be lower",
+        DISTINCT, "first_place < (scan.kafka_partition, scan.kafka_offset)", "first_place[2] < scan.kafka_offset",
+        IN_TWO_PARTITIONS,
     ),
     Mutation(
         LOWEST_OFFSET, "scans of earlier batches are not looked at",
-        DISTINCT, ".unionByName(told_before)", "",
+        DISTINCT, "    AND NOT EXISTS (FROM known WHERE {{same_as_known}})\n", "",
         f"{SCANS}::test_scan_that_an_earlier_batch_kept_is_not_new",
     ),
     Mutation(
+        LOWEST_OFFSET, "a rejected record tells a scan first",
+        DISTINCT, "WHERE reason IS NULL GROUP BY", "GROUP BY",
+        f"{SCANS}::test_rejected_record_with_a_lower_offset_does_not_hide_the_scan_that_it_tells",
+    ),
+    Mutation(
         LOWEST_OFFSET, "a rejected record is a scan",
-        DISTINCT, 'is_accepted=F.col("reason").isNull()', "is_accepted=F.lit(True)",
+        DISTINCT, "AS scan WHERE reason IS NULL", "AS scan WHERE true",
         f"{SCANS}::test_rejected_record_is_neither_new_nor_known",
     ),
 )  # fmt: skip

@@ -36,6 +36,7 @@ SECOND = f"{T_ALERTS}::test_second_failure_is_none"
 HOUR_AGO = f"{T_ALERTS}::test_failure_exactly_an_hour_ago_counts_no_more"
 ONE_MOMENT = f"{T_ALERTS}::test_failures_at_one_moment_make_one_alert_that_counts_them_all"
 LATE = f"{T_ALERTS}::test_late_failure_corrects_the_alerts_that_follow_it_within_the_hour"
+FOURTH = f"{T_ALERTS}::test_fourth_failure_is_an_alert_of_its_own_and_leaves_the_third_alone"
 OTHER_PACKAGE = f"{T_ALERTS}::test_failures_of_another_package_do_not_matter"
 NO_FAILURE = f"{T_ALERTS}::test_scan_that_is_no_failure_changes_nothing_and_counts_for_nothing"
 LIMIT = f"{T_EXPIRY}::test_row_is_expired_strictly_before_the_limit"
@@ -57,34 +58,35 @@ ONE_ALERT = "One alert per package and moment"
 EXPIRED = "Rows are let go strictly before the limit, and only those of their kind"
 
 _NAMES = "for name in STOP)"
-_STARTS = "last - F.lit(SLIDE * number) for number in range(SLIDING_WINDOW // SLIDE)"
-_CHANGED = "(since_new >= F.lit(0 * ALERT_WINDOW)) & (since_new < hour)"
-_NEAR = "(since_new > -hour) & (since_new < hour)"
+_STARTS = "{interval(SLIDE * number)}' for number in range(SLIDING_WINDOW // SLIDE)"
+_PAST_START = "({micros} % {micros_long} + {micros_long}) % {micros_long}"
+_BY_NAME = 'f"{name} NULLS FIRST"'
+_IN_ORDER = """ORDER BY scan_count DESC, {", ".join(f"{name} NULLS FIRST" for name in STOP)}"""
+_CHANGED = "alert.occurred_at >= new.occurred_at AND alert.occurred_at < new.occurred_at + {HOUR}"
+_NEAR = "failure.occurred_at > new.occurred_at - {HOUR} AND failure.occurred_at < new.occurred_at + {HOUR}"
+_UP_TO_AN_HOUR = "RANGE BETWEEN {interval(ALERT_WINDOW - MICROSECOND)} PRECEDING AND CURRENT ROW"
+_IS_EXPIRED = 'f"coalesce(({expiry.condition}) AND {expiry.column} < {moment(before)}, false)"'
 
 MUTATIONS = (
     Mutation(
         HALF_OPEN, "a sliding window holds its end, not its start",
-        WINDOWS, "last = tumbling_start(time,", "last = tumbling_start(time - F.lit(MICROSECOND),", SLIDING,
+        WINDOWS, "last = tumbling_start(time,", 'last = tumbling_start(f"{time} - to_microseconds(1)",', SLIDING,
     ),
     Mutation(
         HALF_OPEN, "an hour holds its end, not its start",
-        THROUGHPUT, 'tumbling_start(F.col("occurred_at"),',
-        'tumbling_start(F.timestamp_micros(F.unix_micros("occurred_at") - 1),', WHOLE_HOUR,
+        THROUGHPUT, 'tumbling_start("occurred_at",', 'tumbling_start("occurred_at - to_microseconds(1)",', WHOLE_HOUR,
     ),
     Mutation(
         ALIGNMENT, "they begin a minute later",
-        WINDOWS, "F.pmod(micros, F.lit(length // MICROSECOND))",
-        "F.pmod(micros - 60_000_000, F.lit(length // MICROSECOND))", SLIDING,
+        WINDOWS, _PAST_START, _PAST_START.replace("{micros}", "({micros} - {60_000_000})"), SLIDING,
     ),
     Mutation(
         ALIGNMENT, "they are aligned to a Monday",
-        WINDOWS, "F.pmod(micros, F.lit(length // MICROSECOND))",
-        "F.pmod(micros - 4 * 86_400_000_000, F.lit(length // MICROSECOND))", ALIGNED,
+        WINDOWS, _PAST_START, _PAST_START.replace("{micros}", "({micros} - {4 * 86_400_000_000})"), ALIGNED,
     ),
     Mutation(
         ALIGNMENT, "before the epoch they begin one too late",
-        WINDOWS, "F.pmod(micros, F.lit(length // MICROSECOND))", "(micros % F.lit(length // MICROSECOND))",
-        BEFORE_EPOCH,
+        WINDOWS, _PAST_START, "{micros} % {micros_long}", BEFORE_EPOCH,
     ),
     Mutation(
         TEN_EVERY_FIVE, "15 minutes long",
@@ -100,34 +102,39 @@ MUTATIONS = (
     ),
     Mutation(
         TEN_EVERY_FIVE, "one pane too early",
-        WINDOWS, _STARTS, _STARTS.replace("number)", "(number + 1))", 1), SLIDING,
+        WINDOWS, _STARTS, _STARTS.replace("* number", "* (number + 1)"), SLIDING,
     ),
     Mutation(
         TEN_EVERY_FIVE, "counted in panes as long as the window",
-        ACTIVITY, 'tumbling_start(F.col("occurred_at"), SLIDE)', 'tumbling_start(F.col("occurred_at"), SLIDING_WINDOW)',
+        ACTIVITY, 'tumbling_start("occurred_at", SLIDE)', 'tumbling_start("occurred_at", SLIDING_WINDOW)',
         WHOLE_WINDOW,
     ),
     Mutation(
         TEN_EVERY_FIVE, "the end is where the next one starts",
-        ACTIVITY, 'F.col("window_start") + F.lit(SLIDING_WINDOW)', 'F.col("window_start") + F.lit(SLIDE)', WHOLE_WINDOW,
+        ACTIVITY, "window_start + {interval(SLIDING_WINDOW)}", "window_start + {interval(SLIDE)}", WHOLE_WINDOW,
     ),
     Mutation(
-        COUNTS, "deliveries and failures are swapped",
-        ACTIVITY, 'Status.DELIVERED.value).alias("delivered_count")',
-        'Status.DELIVERY_FAILED.value).alias("delivered_count")', STATUSES,
+        COUNTS, "failures are counted as deliveries",
+        ACTIVITY, "status_code = '{Status.DELIVERED}'", "status_code = '{Status.DELIVERY_FAILED}'", STATUSES,
     ),
     Mutation(
         COUNTS, "every scan that is not delivered has failed",
-        ACTIVITY, 'F.col("status_code") == Status.DELIVERY_FAILED.value',
-        'F.col("status_code") != Status.DELIVERED.value', STATUSES,
+        ACTIVITY, "status_code = '{Status.DELIVERY_FAILED}'", "status_code != '{Status.DELIVERED}'", STATUSES,
     ),
     Mutation(
         COUNTS, "a scan without a status does not count",
-        ACTIVITY, 'F.count("*").alias("scan_count")', 'F.count("status_code").alias("scan_count")', STATUSES,
+        ACTIVITY, "count(*) AS scan_count", "count(status_code) AS scan_count", STATUSES,
     ),
     Mutation(
         COUNTS, "a scan without a country is none of a stop",
-        ACTIVITY, "panes = scans.groupBy(", 'panes = scans.where("country IS NOT NULL").groupBy(', NULLS,
+        ACTIVITY, "FROM scans GROUP BY", "FROM scans WHERE country IS NOT NULL GROUP BY", NULLS,
+    ),
+    *(
+        Mutation(
+            COUNTS, f"stops that differ in their {column} alone are one",
+            ACTIVITY, '", ".join(STOP)', f'", ".join(STOP).replace("{column}", "min({column}) AS {column}")', NULLS,
+        )
+        for column in ("country", "state", "city", "postal_code")
     ),
     Mutation(
         HOURLY, "half an hour",
@@ -139,11 +146,23 @@ MUTATIONS = (
     ),
     Mutation(
         HOURLY, "a scan without a status does not count",
-        THROUGHPUT, 'F.count("*")', 'F.count("status_code")', HOUR_STATUSES,
+        THROUGHPUT, "count(*)", "count(status_code)", HOUR_STATUSES,
+    ),
+    Mutation(
+        HOURLY, "of all carriers together",
+        THROUGHPUT, "carrier_code, status_code,", "min(carrier_code) AS carrier_code, status_code,", HOUR_STATUSES,
+    ),
+    Mutation(
+        HOURLY, "whatever the status",
+        THROUGHPUT, "carrier_code, status_code,", "carrier_code, min(status_code) AS status_code,", HOUR_STATUSES,
     ),
     Mutation(LEADERS, "nine places", RULES, "LEADERBOARD_SIZE = 10", "LEADERBOARD_SIZE = 9", TEN_PLACES),
     Mutation(LEADERS, "eleven places", RULES, "LEADERBOARD_SIZE = 10", "LEADERBOARD_SIZE = 11", TEN_PLACES),
-    Mutation(LEADERS, "the quietest", BOARD, 'F.col("scan_count").desc()', 'F.col("scan_count").asc()', BUSIEST),
+    Mutation(LEADERS, "the quietest", BOARD, "scan_count DESC", "scan_count ASC", BUSIEST),
+    Mutation(
+        LEADERS, "of all windows together",
+        BOARD, "PARTITION BY window_start ORDER BY", "ORDER BY", BUSIEST,
+    ),
     *(
         Mutation(
             TIES, f"{column} does not matter",
@@ -152,30 +171,31 @@ MUTATIONS = (
         for column in ("country", "state", "city", "postal_code")
     ),
     Mutation(TIES, "the postal code comes first", BOARD, _NAMES, "for name in reversed(STOP))", EQUALS),
-    Mutation(TIES, "nulls last", BOARD, "asc_nulls_first()", "asc_nulls_last()", EQUALS),
-    Mutation(TIES, "descending", BOARD, "asc_nulls_first()", "desc_nulls_first()", EQUALS),
-    Mutation(TIES, "capitals are as good as small letters", BOARD, "F.col(name).asc", "F.lower(name).asc", CODE_POINTS),
+    Mutation(TIES, "nulls last", BOARD, _BY_NAME, _BY_NAME.replace("FIRST", "LAST"), EQUALS),
+    Mutation(TIES, "descending", BOARD, _BY_NAME, _BY_NAME.replace("NULLS", "DESC NULLS"), EQUALS),
     Mutation(
-        TIES, "as they come",
-        BOARD, 'orderBy(F.col("scan_count").desc(), *names)', 'orderBy(F.col("scan_count").desc())', EQUALS,
+        TIES, "capitals are as good as small letters",
+        BOARD, _BY_NAME, _BY_NAME.replace("{name}", "lower({name})"), CODE_POINTS,
     ),
+    Mutation(TIES, "as they come", BOARD, _IN_ORDER, "ORDER BY scan_count DESC", EQUALS),
     Mutation(
         WHOLE_BOARDS, "all windows",
-        BOARD, 'activity.join(F.broadcast(touched), "window_start", "left_semi")', "activity", TOUCHED,
+        BOARD, "FROM activity SEMI JOIN touched USING (window_start)", "FROM activity", TOUCHED,
     ),
     Mutation(
         WHOLE_BOARDS, "only the last window of a scan",
-        BOARD, 'sliding_starts(F.col("occurred_at"))', 'F.slice(sliding_starts(F.col("occurred_at")), 1, 1)', TOUCHED,
+        BOARD, '{sliding_starts("occurred_at")}', '{sliding_starts("occurred_at")}[:1]', TOUCHED,
     ),
     Mutation(AT_LEAST_THREE, "the second", RULES, "ALERT_COUNT = 3", "ALERT_COUNT = 2", SECOND),
     Mutation(AT_LEAST_THREE, "the fourth", RULES, "ALERT_COUNT = 3", "ALERT_COUNT = 4", THIRD),
+    Mutation(AT_LEAST_THREE, "the third alone", ALERTS, ">= {ALERT_COUNT}", "= {ALERT_COUNT}", FOURTH),
     Mutation(
         WITHIN, "a failure exactly an hour ago counts",
-        ALERTS, "-(ALERT_WINDOW // MICROSECOND) + 1,", "-(ALERT_WINDOW // MICROSECOND),", HOUR_AGO,
+        ALERTS, _UP_TO_AN_HOUR, _UP_TO_AN_HOUR.replace(" - MICROSECOND", ""), HOUR_AGO,
     ),
     Mutation(
         WITHIN, "a failure a microsecond less ago does not count",
-        ALERTS, "-(ALERT_WINDOW // MICROSECOND) + 1,", "-(ALERT_WINDOW // MICROSECOND) + 2,", HOUR_AGO,
+        ALERTS, _UP_TO_AN_HOUR, _UP_TO_AN_HOUR.replace("MICROSECOND", "2 * MICROSECOND"), HOUR_AGO,
     ),
     Mutation(
         WITHIN, "59 minutes",
@@ -183,54 +203,59 @@ MUTATIONS = (
     ),
     Mutation(
         WITHIN, "failures before the new one are not seen",
-        ALERTS, _NEAR, "(since_new >= F.lit(0 * ALERT_WINDOW)) & (since_new < hour)", THIRD,
+        ALERTS, _NEAR, _NEAR.replace("> new.occurred_at - {HOUR}", ">= new.occurred_at"), THIRD,
     ),
     Mutation(
         WITHIN, "failures after the new one are not seen",
-        ALERTS, _NEAR, "(since_new > -hour) & (since_new <= F.lit(0 * ALERT_WINDOW))", LATE,
+        ALERTS, _NEAR, _NEAR.replace("< new.occurred_at + {HOUR}", "<= new.occurred_at"), LATE,
     ),
     Mutation(
         WITHIN, "failures of all packages",
-        ALERTS, 'Window.partitionBy("tracking_number")', "Window.partitionBy()", LATE,
-    ),
-    Mutation(
-        WITHIN, "failures near one of another package are looked at, too",
-        ALERTS, "same_package & is_close", "is_close", OTHER_PACKAGE,
+        ALERTS, "PARTITION BY tracking_number ORDER BY", "ORDER BY", OTHER_PACKAGE,
     ),
     Mutation(
         WITHIN, "any scan counts",
-        ALERTS, "scans.where(failed).select(", "scans.select(", NO_FAILURE,
+        ALERTS, "AS failure WHERE {FAILED} AND", "AS failure WHERE", NO_FAILURE,
     ),
     Mutation(
         WITHIN, "the last failure is told as the first",
-        ALERTS, 'F.min("occurred_at")', 'F.max("occurred_at")', THIRD,
+        ALERTS, "min(occurred_at)", "max(occurred_at)", THIRD,
     ),
     Mutation(
         CORRECTED, "only an alert of its own",
-        ALERTS, _CHANGED, "since_new == F.lit(0 * ALERT_WINDOW)", LATE,
+        ALERTS, _CHANGED, "alert.occurred_at = new.occurred_at", LATE,
     ),
     Mutation(
         CORRECTED, "not an alert of its own",
-        ALERTS, _CHANGED, "(since_new > F.lit(0 * ALERT_WINDOW)) & (since_new < hour)", THIRD,
+        ALERTS, _CHANGED, _CHANGED.replace(">=", ">"), THIRD,
     ),
     Mutation(
         CORRECTED, "also those before it",
-        ALERTS, _CHANGED, _NEAR, LATE,
+        ALERTS, _CHANGED, _NEAR.replace("failure.", "alert."), LATE,
+    ),
+    Mutation(
+        CORRECTED, "also those that follow one of another package",
+        ALERTS, "new.tracking_number = alert.tracking_number", "true", FOURTH,
+    ),
+    Mutation(
+        CORRECTED, "those that follow a scan that is no failure are told anew",
+        ALERTS, "FROM new_scans WHERE {FAILED}", "FROM new_scans", NO_FAILURE,
     ),
     Mutation(
         ONE_ALERT, "as many alerts as failures",
-        ALERTS, "        .distinct()  # failures at one moment make one alert\n", "", ONE_MOMENT,
+        ALERTS, "SELECT DISTINCT tracking_number, occurred_at, count(*)",
+        "SELECT tracking_number, occurred_at, count(*)", ONE_MOMENT,
     ),
     Mutation(
         ONE_ALERT, "failures of one moment are counted one after the other",
-        ALERTS, ".rangeBetween(-(ALERT_WINDOW // MICROSECOND) + 1, Window.currentRow)",
-        ".rowsBetween(Window.unboundedPreceding, Window.currentRow)", ONE_MOMENT,
+        ALERTS, _UP_TO_AN_HOUR, "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", ONE_MOMENT,
     ),
-    Mutation(EXPIRED, "at the limit, too", EXPIRY, "< F.lit(before)", "<= F.lit(before)", LIMIT),
-    Mutation(EXPIRED, "of any kind", EXPIRY, "F.expr(expiry.condition) & ", "", OTHER_KIND),
+    Mutation(EXPIRED, "at the limit, too", EXPIRY, "< {moment(before)}", "<= {moment(before)}", LIMIT),
+    Mutation(EXPIRED, "at the second of the limit", EXPIRY, "%S.%f", "%S", LIMIT),
+    Mutation(EXPIRED, "in the zone of the limit", EXPIRY, "time.astimezone(UTC)", "time", LIMIT),
+    Mutation(EXPIRED, "of any kind", EXPIRY, "({expiry.condition}) AND ", "", OTHER_KIND),
     Mutation(
         EXPIRED, "null where the kind is unknown",
-        EXPIRY, "F.coalesce(F.expr(expiry.condition) & (F.col(expiry.column) < F.lit(before)), F.lit(False))",
-        "F.expr(expiry.condition) & (F.col(expiry.column) < F.lit(before))", NO_KIND,
+        EXPIRY, _IS_EXPIRED, 'f"({expiry.condition}) AND {expiry.column} < {moment(before)}"', NO_KIND,
     ),
 )  # fmt: skip
