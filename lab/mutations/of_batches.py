@@ -232,7 +232,7 @@ MUTATIONS = (
     ),
     Mutation(
         TRUTH, "conditions are not looked at when files are written",
-        DATA_FILES, "if found := [", "if found := [] and [", CONSTRAINT,
+        DATA_FILES, "for name, condition in table.constraints.items():", "for name, condition in ():", CONSTRAINT,
     ),
     Mutation(
         TRUTH, "a column that is required may be null",

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection as Cursor
 from pyspark import inheritable_thread_target
-from pyspark.sql import functions as F
 
 from pipelines.contracts.topics import Topic
 from pipelines.engine import record_tasks
@@ -152,13 +151,15 @@ class MicroBatch:
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
         records = judged(self._log.records(topic.name, _of(topic, wanted)), topic, self._wire_formats[topic.name])
-        records = records.withColumns({"detail": detail(topic), "ingested_at": F.lit(self._batch.started_at)})
+        records = records.withColumn("detail", detail(topic))
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
         columns = dict.fromkeys(name for flow in flows for name in (*flow.into.column_names, "reason"))
+        columns.pop("ingested_at", None)
         self._written[topic.name] = record_tasks.write(
             records.select(*columns),
             [self._record_flow(flow) for flow in missing],
             within(_of(topic, self._batch.ranges)),
+            self._batch.started_at,
         )
 
     def _record_flow(self, flow: Flow) -> RecordFlow:

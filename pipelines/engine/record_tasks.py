@@ -9,6 +9,7 @@ import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import chain
 
 import pyarrow as pa
@@ -21,6 +22,7 @@ from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import Tables
 from pipelines.io.delta.lake import rows_of
 from pipelines.tables import Table
+from pipelines.transforms.expiry import moment
 from pipelines.transforms.windows import hour_of, hour_spans
 
 TABLES = Tables()
@@ -65,17 +67,18 @@ class Written:
     files: Mapping[str, tuple[DataFile, ...]]
 
 
-def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str) -> Written:
+def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime) -> Written:
     """Runs the job.
 
     Args:
         records: Judged, in the columns that the queries read. What one task reads, is one partition of the frame.
         flows: What is made of them.
         of_batch: SQL: which of the records are the batch's own; others are there for tables that were behind.
+        ingested_at: When the batch began. Among the columns of the frame, it would be a constant in what Spark
+            compiles, which would then be compiled anew for each batch.
     """
-    rows = (
-        records.withColumn("headers", _headers_as_text()).mapInArrow(_task(flows, of_batch), "written BINARY").collect()
-    )
+    task = _task(flows, of_batch, ingested_at)
+    rows = records.withColumn("headers", _headers_as_text()).mapInArrow(task, "written BINARY").collect()
     parts: list[Written] = [pickle.loads(row["written"]) for row in rows]
     files = {flow.name: tuple(chain.from_iterable(part.files[flow.name] for part in parts)) for flow in flows}
     for flow in flows:
@@ -104,14 +107,17 @@ HEADERS = """
 """What `_headers_as_text` made of them, as it was before."""
 
 
-def _task(flows: Sequence[RecordFlow], of_batch: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(
+    flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first = next(batches, None)
         if first is None:
             return
         with closing(duck.cursor(threads=1)) as cursor:
             cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
-            cursor.execute(f"CREATE TEMP TABLE every_record AS SELECT * REPLACE ({HEADERS}) FROM arriving")
+            columns = f"* REPLACE ({HEADERS}), {moment(ingested_at)} AS ingested_at"
+            cursor.execute(f"CREATE TEMP TABLE every_record AS SELECT {columns} FROM arriving")
             counted = f"SELECT count(*), count(reason) FROM every_record WHERE {of_batch}"
             ((read_count, rejected_count),) = cursor.execute(counted).fetchall()
             files = {flow.name: tuple(_files(cursor, flow)) for flow in flows}

@@ -214,6 +214,7 @@ def test_java_whose_helper_thread_finds_no_memory_ends(base: Settings) -> None:
 
 WRITE_LARGE_RECORDS = """
 import sys
+from datetime import UTC, datetime
 from pyspark.sql import functions as F
 from pipelines.engine.record_tasks import RecordFlow, write
 from pipelines.session import open_session
@@ -226,10 +227,11 @@ types = {column.name: column.type for column in BRONZE_SHIP_ROUTES.columns}
 row = {name: F.lit(None).cast(kind) for name, kind in types.items()} | {
     "value": F.repeat(F.lit("0123456789"), 1_000_000).cast("binary"), "kafka_topic": F.lit("ship-routes"),
     "kafka_partition": F.lit(0), "kafka_offset": F.col("id"), "kafka_timestamp": F.current_timestamp(),
-    "ingested_at": F.current_timestamp(), "reason": F.lit(None).cast("string"),
+    "reason": F.lit(None).cast("string"),
 }
 flow = RecordFlow("keep_routes", BRONZE_SHIP_ROUTES, sys.argv[1], BRONZE_RECORDS, "true")
-written = write(spark.range(0, 60, 1, 1).withColumns(row).drop("id"), [flow], "true")
+records = spark.range(0, 60, 1, 1).withColumns(row).drop("id", "ingested_at")
+written = write(records, [flow], "true", datetime.now(UTC))
 print("wrote", written.read_count, sum(file.row_count for file in written.files["keep_routes"]))
 """
 

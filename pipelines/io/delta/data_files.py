@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +19,8 @@ FILE_BYTES = 64 << 20
 
 ROW_GROUP_BYTES = 32 << 20
 """What a writer holds of rows, if they are large."""
+
+BROKEN = "broken condition: "
 
 TYPES = {
     "BIGINT": "BIGINT",
@@ -53,19 +56,20 @@ def write(cursor: duckdb.DuckDBPyConnection, rows: str, table: Table, folder: st
 
     Raises `LakeMismatch` when a row breaks a condition of the table, or lacks a column that is required.
     """
-    cursor.execute(
-        f"CREATE OR REPLACE TEMP VIEW to_write AS SELECT {', '.join(map(_typed, table.columns))} FROM ({rows})"
-    )
-    if not _checked_count(cursor, table):
-        return []
-    order = "" if table.is_append_only else f"ORDER BY {identifier(table.key[0])}"
-    name = uuid.uuid4()
-    done = cursor.execute(
-        f"COPY (FROM to_write {order}) TO {literal(folder)} (FORMAT parquet, FILE_SIZE_BYTES {FILE_BYTES}, "
-        f"ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES}, FILENAME_PATTERN 'part-{name}-{{i}}', OVERWRITE_OR_IGNORE, "
-        "RETURN_STATS)"
-    ).fetchall()
-    return [_data_file(table, path, rows, size, columns) for path, rows, size, _, columns, *_ in done if rows]
+    first, *others = table.columns
+    columns = ", ".join([_checked(first, table), *map(_typed, others)])
+    query = f"SELECT {columns} FROM ({rows})"
+    if not table.is_append_only:
+        query += f" ORDER BY {identifier(table.key[0])}"
+    with _refusals(table):
+        done = cursor.execute(
+            f"COPY ({query}) TO {literal(folder)} (FORMAT parquet, FILE_SIZE_BYTES {FILE_BYTES}, "
+            f"ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES}, FILENAME_PATTERN 'part-{uuid.uuid4()}-{{i}}', "
+            "OVERWRITE_OR_IGNORE, RETURN_STATS)"
+        ).fetchall()
+    for path in (path for path, count, *_ in done if not count):
+        Path(path).unlink()
+    return [_data_file(table, path, count, size, told) for path, count, size, _, told, *_ in done if count]
 
 
 def empty_rows(table: Table) -> str:
@@ -75,29 +79,47 @@ def empty_rows(table: Table) -> str:
 
 
 def _typed(column: Column) -> str:
+    return f"{_value(column)} AS {identifier(column.name)}"
+
+
+def _value(column: Column) -> str:
+    """In the column's type."""
     name = identifier(column.name)
-    return f"{name}::{TYPES[column.type]} AS {name}" if column.type in TYPES else name
+    return f"{name}::{TYPES[column.type]}" if column.type in TYPES else name
 
 
-def _checked_count(cursor: duckdb.DuckDBPyConnection, table: Table) -> int:
-    """How many rows there are to write."""
-    conditions = dict(_conditions(table))
-    broken = ", ".join(f"count_if(NOT coalesce({condition}, false))" for condition in conditions.values())
-    (count, *counts), *_ = cursor.execute(f"SELECT count(*), {broken} FROM to_write").fetchall()
-    if found := [f"{name}: {condition}" for (name, condition), n in zip(conditions.items(), counts, strict=True) if n]:
-        raise LakeMismatch(
-            f"Table {table.name} refuses {max(counts):,} of {count:,} rows that break one of its conditions "
-            f"({'; '.join(found)}). This is a defect: bad input never gets this far."
-        )
-    return int(count)
+def _checked(column: Column, table: Table) -> str:
+    """A column, whose value in a row that breaks a condition of the table ends the query. Not as a filter: that could
+    be asked of rows which another one leaves out.
+    """
+    broken = " ".join(
+        f"WHEN NOT coalesce({condition}, false) THEN error({literal(f'{BROKEN}{name}')})"
+        for name, condition in _conditions(table)
+    )
+    return f"CASE {broken} ELSE {_value(column)} END AS {identifier(column.name)}" if broken else _typed(column)
 
 
 def _conditions(table: Table) -> Iterator[tuple[str, str]]:
+    """What must hold of each row, as DuckDB says it, by what is told of a row that breaks it."""
     for column in table.columns:
         if column.is_required:
             yield f"{column.name}_is_required", f"{identifier(column.name)} IS NOT NULL"
     for name, condition in table.constraints.items():
-        yield name, condition.replace("<=>", "IS NOT DISTINCT FROM")
+        yield f"{name}: {condition}", condition.replace("<=>", "IS NOT DISTINCT FROM")
+
+
+@contextmanager
+def _refusals(table: Table) -> Iterator[None]:
+    try:
+        yield
+    except duckdb.Error as error:
+        if BROKEN not in str(error):
+            raise
+        condition = str(error).partition(BROKEN)[2].splitlines()[0]
+        raise LakeMismatch(
+            f"Table {table.name} refuses rows that break one of its conditions ({condition}). This is a defect: bad "
+            "input never gets this far."
+        ) from error
 
 
 def _data_file(
@@ -117,11 +139,11 @@ def _data_file(
 def _bounds(found: Iterable[tuple[Column, Mapping[str, str]]], bound: str) -> dict[str, int | str]:
     """By column; those of texts may be cut off, and are not told."""
     return {
-        column.name: _value(column, of[bound])
+        column.name: _told(column, of[bound])
         for column, of in found
         if bound in of and column.type in {"BIGINT", "INT", "TIMESTAMP"}
     }
 
 
-def _value(column: Column, text: str) -> int | str:
+def _told(column: Column, text: str) -> int | str:
     return text.replace(" ", "T").replace("+00", "Z") if column.type == "TIMESTAMP" else int(text)

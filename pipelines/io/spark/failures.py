@@ -79,7 +79,7 @@ CAUSES = (
         "PTS_STREAM__MAX_RECORDS_PER_BATCH. Nothing is lost: start again.",
     ),
     Cause(
-        r"LakeMismatch: Table [a-z._]+ refuses",
+        r"LakeMismatch: Table [a-z._]+ refuses rows",
         LakeMismatch,
         "Rows break a condition of a table. This is a defect: bad input never gets this far.",
     ),

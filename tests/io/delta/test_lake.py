@@ -165,7 +165,7 @@ def test_row_that_breaks_a_condition_or_lacks_a_required_column_is_refused(
     lake: Lake, cursor: Cursor, row: tuple[int | str, str], condition: str
 ) -> None:
     broken = f"SELECT {row[0]} AS id, '{row[1]}' AS colour"
-    with pytest.raises(LakeMismatch, match=rf"gold.colours refuses 1 of 1 rows .*{condition}"):
+    with pytest.raises(LakeMismatch, match=rf"gold.colours refuses rows .*{condition}"):
         lake.append(cursor, broken, COLOURS, Transaction("a", 0))
     assert stored(lake) == []
 

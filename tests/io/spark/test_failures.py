@@ -24,7 +24,7 @@ MESSAGES = [
     ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.", BrokerUnavailable),
     ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", JavaEnded),
     ("_duckdb.OutOfMemoryException: Out of Memory Error: failed to allocate data of size", JavaEnded),
-    ("pipelines.errors.LakeMismatch: Table silver.ship_events refuses 1 of 2 rows", LakeMismatch),
+    ("pipelines.errors.LakeMismatch: Table silver.ship_events refuses rows that break", LakeMismatch),
     ("org.apache.kafka.common.errors.LeaderNotAvailableException: There is no leader for this", BrokerUnavailable),
 ]
 
