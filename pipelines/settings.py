@@ -75,8 +75,7 @@ class Spark(BaseModel, frozen=True, extra="forbid"):
     shuffle_partitions: int = Field(
         default=2,
         ge=1,
-        description="Tasks per shuffle. About the number of cores; many more make each small batch pay for empty "
-        "tasks.",
+        description="Tasks in which a large batch is read and judged, and of a shuffle: about the number of cores.",
     )
     conf: dict[str, str] = Field(
         default_factory=dict,
@@ -103,8 +102,8 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     follow_seconds: float = Field(
         default=60.0,
         ge=0,
-        description="Seconds between two turns of the tables that need not move with every batch: bronze, quarantine, "
-        "windows, alerts. Each write costs about the same for few rows as for many. Keep it well below "
+        description="Seconds between two turns of the tables that need not move with every batch: windows and alerts. "
+        "Each write costs about the same for few rows as for many. Keep it well below "
         "PTS_HEALTH__FRESHNESS_SECONDS, which alarms when they stay behind.",
     )
 

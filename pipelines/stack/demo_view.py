@@ -97,7 +97,7 @@ class DemoView:
 
     def _quarantine(self) -> str:
         if not self.quarantined:
-            return "none yet; the table follows each minute"
+            return "none yet"
         first = dict(islice(self.quarantined.items(), REASONS_SHOWN))
         others = len(self.quarantined) - len(first)
         rest = f", {others} other reasons" if others > 0 else ""

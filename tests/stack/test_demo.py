@@ -51,7 +51,7 @@ def test_tables_without_a_row_are_nothing_seen_yet(tmp_path: Path) -> None:
     assert view.totals == {"seen": 0, "on their way": 0, "delivered": 0}
     assert not view.packages
     assert view.lines()[1] == (
-        "packages: seen 0, on their way 0, delivered 0; in quarantine: none yet; the table follows each minute"
+        "packages: seen 0, on their way 0, delivered 0; in quarantine: none yet"
     )
 
 
