@@ -50,9 +50,7 @@ def test_tables_without_a_row_are_nothing_seen_yet(tmp_path: Path) -> None:
 
     assert view.totals == {"seen": 0, "on their way": 0, "delivered": 0}
     assert not view.packages
-    assert view.lines()[1] == (
-        "packages: seen 0, on their way 0, delivered 0; in quarantine: none yet"
-    )
+    assert view.lines()[1] == "packages: seen 0, on their way 0, delivered 0; in quarantine: none yet"
 
 
 def test_packages_that_moved_last_are_followed_until_they_end_and_others_take_their_places(tmp_path: Path) -> None:
