@@ -247,7 +247,7 @@ MUTATIONS = (
         TASKS, "min(kafka_partition) < max(kafka_partition)", "min(kafka_partition) > max(kafka_partition)", IN_TWO,
     ),
     Mutation(
-        TOUCHED, "all files are written anew",
+        TOUCHED, "all files are rewritten",
         LAKE, "SELECT DISTINCT filename FROM {there} AS there {gone}", "SELECT DISTINCT filename FROM {there} AS there",
         LEFT_ALONE,
     ),

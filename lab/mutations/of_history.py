@@ -73,7 +73,7 @@ MUTATIONS = (
     ),
     Mutation(
         LET_GO, "a package that was let go comes back with a re-driven record",
-        f"{REPLAY}/redrive.py", "if limit and expiry:", "if None:",
+        f"{REPLAY}/redrive.py", "gone = is_expired(expiry, limit)", "gone = 'false'",
         f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive",
     ),
     Mutation(
@@ -138,7 +138,7 @@ MUTATIONS = (
     ),
     Mutation(
         INTERVALS, "rows that were let go come back",
-        BACKFILL, "if into.expiry and (limit :=", "if not into and (limit :=", STAY_AWAY,
+        BACKFILL, 'kept = f"NOT {is_expired(into.expiry, expired_before.get(into.name))}"', 'kept = "true"', STAY_AWAY,
     ),
     Mutation(
         ONCE, "a scan that a later record told stays beside the one that is accepted now",

@@ -238,7 +238,7 @@ MUTATIONS = (
         ALERTS, "new.tracking_number = alert.tracking_number", "true", FOURTH,
     ),
     Mutation(
-        CORRECTED, "those that follow a scan that is no failure are told anew",
+        CORRECTED, "those that follow a scan that is no failure are returned, too",
         ALERTS, "FROM new_scans WHERE {FAILED}", "FROM new_scans", NO_FAILURE,
     ),
     Mutation(

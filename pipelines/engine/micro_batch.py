@@ -216,11 +216,10 @@ class MicroBatch:
 
     def _is_kept(self, flow: Flow) -> str:
         """A late scan does not bring back, in part, what was let go as a whole."""
-        state, expiry = self._standing.tables.get(flow.into.name), flow.into.expiry
-        is_rebuilt = flow.into.name in self._batch.rebuilds
-        if is_rebuilt or not (state and state.expired_before and expiry) or flow.archive:
+        state = self._standing.tables.get(flow.into.name)
+        if flow.into.name in self._batch.rebuilds or flow.archive or not state:
             return "true"
-        return f"NOT {is_expired(expiry, state.expired_before)}"
+        return f"NOT {is_expired(flow.into.expiry, state.expired_before)}"
 
     def _rows(self, cursor: Cursor, flow: Flow, read: Read) -> str:
         """A query that gives what the flow reads."""

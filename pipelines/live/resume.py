@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
+from pipelines.graph import ARCHIVES
 from pipelines.io.kafka.log import Offsets
 from pipelines.io.spark.checkpoint import SEE, WAY_OUT, Checkpoint
 from pipelines.state.ledger import LedgerRow
@@ -101,7 +102,7 @@ def check_promotions(lake_root: str) -> None:
 def check_archived(reached: Mapping[str, Offsets], begin: Offsets) -> None:
     """Raises `LogTruncated` when the log lost records that bronze, which follows the batches, was still to keep."""
     for topic, partitions in begin.items():
-        table = f"bronze.{topic.replace('-', '_')}"
+        table = ARCHIVES[topic].name
         for partition, offset in reached.get(table, {}).get(topic, {}).items():
             if offset < partitions[partition]:
                 raise LogTruncated(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from duckdb import DuckDBPyConnection as Cursor
@@ -15,7 +16,6 @@ from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, with_dependents
 from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
-from pipelines.io.delta.lake import rows_of as query_of
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance import common
 from pipelines.settings import Settings
@@ -99,7 +99,8 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
             at = snapshot(settings.lake_root)
         lake = Lake(spark, settings.lake_root)
         with closing(duck.cursor()) as cursor:
-            made = made_anew(cursor, names, spans, lambda table: _at(lake, table, at.versions), at.expired_before)
+            then = partial(_rows_at, lake, at.versions)
+            made = made_anew(cursor, names, spans, then, at.expired_before)
             found = [table.found for table in made]
         if command.dry_run or all(table.is_right for table in found):
             return found
@@ -157,9 +158,7 @@ def made_anew(
             if isinstance(read, Current):
                 rows = made.get(read.table.name, rows_of(read.table))
             cursor.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {rows}")
-        kept = "true"
-        if into.expiry and (limit := expired_before.get(into.name)):
-            kept = f"NOT {is_expired(into.expiry, limit)}"
+        kept = f"NOT {is_expired(into.expiry, expired_before.get(into.name))}"
         rows, there = f"made_{flow.name}", f"there_{flow.name}"
         columns = ", ".join(into.column_names)
         _hold(cursor, rows, f"SELECT {columns} FROM ({flow.by}) WHERE ({is_asked_for}) AND {kept}")
@@ -185,8 +184,8 @@ def chosen(tables: Iterable[str]) -> frozenset[str]:
     return with_dependents(tables or known)
 
 
-def _at(lake: Lake, table: Table, versions: Mapping[str, int]) -> str:
-    return query_of(table, lake.files(table, version=versions[table.name]))
+def _rows_at(lake: Lake, versions: Mapping[str, int], table: Table) -> str:
+    return lake.rows(table, version=versions[table.name])
 
 
 def within(table: Table, spans: Spans) -> str:

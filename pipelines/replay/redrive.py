@@ -216,9 +216,8 @@ class Redrive:
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW current AS {empty_rows(GOLD_REMAINING_STOPS)}")
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE reported AS {REMAINING_STOPS}")
         limit, expiry = self._at.expired_before[GOLD_REMAINING_STOPS.name], GOLD_REMAINING_STOPS.expiry
-        gone = "false"
-        if limit and expiry:  # a package is in one of the two tables, and may change from one to the other
-            gone = is_expired(expiry, limit)
+        gone = is_expired(expiry, limit)
+        if limit:  # a package is in one of the two tables, and may change from one to the other
             for table in (GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS):
                 lake.take_out(cursor, "FROM packages", table, base.base_transaction(replay, f"{table.name}/out"))
         for table, rows in (

@@ -5,8 +5,12 @@ from datetime import UTC, datetime
 from pipelines.tables.record import Expiry
 
 
-def is_expired(expiry: Expiry, before: datetime) -> str:
-    """SQL: whether a row's time lies before the given one, and it is of the kind that expires. Never null."""
+def is_expired(expiry: Expiry | None, before: datetime | None) -> str:
+    """SQL: whether a row's time lies before the given one, and it is of the kind that expires. Never null; of no row
+    where no kind expires, or none ever did.
+    """
+    if not (expiry and before):
+        return "false"
     return f"coalesce(({expiry.condition}) AND {expiry.column} < {moment(before)}, false)"
 
 

@@ -118,9 +118,9 @@ class Lake:
         schema = schema_of(table)
         return self.spark.read.schema(schema).parquet(*files) if files else self.spark.createDataFrame([], schema)
 
-    def rows(self, table: Table, column: str | None = None, spans: Spans = ()) -> str:
-        """A query of DuckDB's that gives the rows; with a column, as in `scan`."""
-        return rows_of(table, self.files(table, column, spans))
+    def rows(self, table: Table, column: str | None = None, spans: Spans = (), version: int | None = None) -> str:
+        """A query of DuckDB's that gives the rows; with a column, as in `scan`, with a version, as in `read`."""
+        return rows_of(table, self.files(table, column, spans, version))
 
     def files(
         self, table: Table, column: str | None = None, spans: Spans = (), version: int | None = None

@@ -7,8 +7,8 @@ def parquet_rows(files: str, *, union_by_name: bool = False, with_filename: bool
     """SQL for the rows of files, given as an expression of DuckDB's: what they hold, whatever the folders above them
     are called. Left to itself, DuckDB would take `country=DE` there for a column, in place of the one in the file.
 
-    Unless told otherwise, a file that lacks a column of the first is an error. With `filename`, each row has the path
-    of its file in that column.
+    Unless told otherwise, a file that lacks a column of the first is an error. With `with_filename`, each row has the
+    path of its file in column `filename`.
     """
     options = f"hive_partitioning = false, union_by_name = {_sql(union_by_name)}, filename = {_sql(with_filename)}"
     return f"read_parquet({files}, {options})"

@@ -21,7 +21,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
-from pipelines.io.delta.parquet import parquet_rows
+from pipelines.io.delta.parquet import file_list, identifier, literal, parquet_rows
 from pipelines.io.delta.storage import MISREAD_PATH
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES, SCHEMAS
@@ -135,8 +135,8 @@ class LakeReader:
         for name in names:
             self._add_view(connection, name)
         if self._is_local:
-            connection.execute(f"SET allowed_directories = [{_literal(self.root + '/')}]")
-        connection.execute(f"SET temp_directory = {_literal(str(Path(tempfile.gettempdir()) / 'pts-sql'))}")
+            connection.execute(f"SET allowed_directories = [{literal(self.root + '/')}]")
+        connection.execute(f"SET temp_directory = {literal(str(Path(tempfile.gettempdir()) / 'pts-sql'))}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         return connection
@@ -167,7 +167,7 @@ class LakeReader:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema."""
         table = self.open(name)
         until = self._until_batch if name == OPS_BATCHES.name else None
-        qualified = _identifier(name)
+        qualified = identifier(name)
         if self._is_local and not table.metadata().partition_columns:
             query = _parquet_query(connection, table)
             if until is not None:
@@ -179,8 +179,8 @@ class LakeReader:
             dataset = table.to_pyarrow_dataset()
             connection.register(name, dataset if until is None else dataset.filter(field("batch_id") <= until))
         schema, _, short = name.partition(".")
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_identifier(schema)}")
-        connection.execute(f"CREATE VIEW {_identifier(schema)}.{_identifier(short)} AS FROM {qualified}")
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}")
+        connection.execute(f"CREATE VIEW {identifier(schema)}.{identifier(short)} AS FROM {qualified}")
 
     def _is_visible(self, name: str) -> bool:
         return name in self._versions or name == OPS_BATCHES.name
@@ -225,17 +225,8 @@ def _parquet_query(connection: duckdb.DuckDBPyConnection, table: DeltaTable) -> 
     union supplies the columns.
     """
     empty = connection.from_arrow(pa.schema(table.schema().to_arrow()).empty_table())
-    columns = (f"NULL::{type_} AS {_identifier(name)}" for name, type_ in zip(empty.columns, empty.types, strict=True))
+    columns = (f"NULL::{type_} AS {identifier(name)}" for name, type_ in zip(empty.columns, empty.types, strict=True))
     query = f"SELECT {', '.join(columns)} WHERE false"
     if uris := table.file_uris():
-        files = ", ".join(_literal(unquote(uri)) for uri in uris)
-        query += f" UNION ALL BY NAME FROM {parquet_rows(f'[{files}]', union_by_name=True)}"
+        query += f" UNION ALL BY NAME FROM {parquet_rows(file_list(map(unquote, uris)), union_by_name=True)}"
     return query
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _literal(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
