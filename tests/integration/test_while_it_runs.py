@@ -4,7 +4,7 @@ import random
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -62,10 +62,12 @@ def produce(servers: str, records: list[LogRecord]) -> None:
     producer.flush()
 
 
-def next_snapshot(root: str, after: int) -> Snapshot:
-    """The newest complete batch, once there is one after the given."""
+def next_snapshot(root: str, after: int, job: Future[None]) -> Snapshot:
+    """The newest complete batch, once there is one after the given. Raises what ended the job, where something did."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
+        if job.done():
+            job.result()
         try:
             found = snapshot(root)
         except NotFound:
@@ -86,7 +88,7 @@ def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_
         job = pool.submit(LiveJob(spark, settings).run, commands.Stream(), stop)
         try:
             for part in parts[1:]:
-                found = next_snapshot(root, seen)
+                found = next_snapshot(root, seen, job)
                 (row,) = LakeReader(root, found.versions, found.batch_id).query(AGREEMENT).to_pylist()
                 assert row["in_windows"] == 2 * row["scans"] > 0
                 assert row["in_hours"] == row["scans"]
