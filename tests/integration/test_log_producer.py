@@ -3,12 +3,17 @@
 from collections import deque
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import cast
 
+import pyarrow as pa
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from pyspark.sql import SparkSession
 
 from pipelines.errors import InvalidInput
+from pipelines.io.kafka.log import KafkaLog
 from pipelines.io.kafka.producer import LogProducer
+from tests.integration.log_reader import read_log
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
@@ -39,3 +44,15 @@ def test_a_record_refused_earlier_fails_a_later_append(strict_broker: str) -> No
     batches = ([(TOPIC, b"1", b"bad", FUTURE_MS)] for _ in range(1_000_000))
     with pytest.raises(InvalidInput, match="begin at an earlier time"):
         deque(map(producer.append, batches), maxlen=0)
+
+
+def test_messages_reach_a_topic_that_was_made_anew_with_fewer_partitions(broker: str) -> None:
+    """The job keeps its producer from batch to batch: what that knows of a topic may be out of date."""
+    client, log = AdminClient({"bootstrap.servers": broker}), KafkaLog(cast(SparkSession, None), broker)
+    messages = pa.table({"key": [str(number) for number in range(100)], "value": ["{}"] * 100})
+    for partitions in (6, 1):
+        client.create_topics([NewTopic("made-anew", partitions, 1)])["made-anew"].result()
+        log.send(messages, "made-anew")
+        arrived = {(record.partition, record.key) for record in read_log(broker, ("made-anew",))}
+        assert len(arrived) == len(messages)
+        delete_topics(broker, "made-anew")

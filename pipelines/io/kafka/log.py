@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pipelines.contracts.rules import RECORD_TIMES_MS
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import first_offsets_at
-from pipelines.io.kafka.producer import kept_producer
+from pipelines.io.kafka.producer import TopicChanged, kept_producer
 from pipelines.io.kafka.record_tasks import records_by_tasks
 
 Offsets = dict[str, dict[int, int]]
@@ -167,7 +167,16 @@ class KafkaLog:
         )
 
     def send(self, messages: pa.Table, topic: str) -> None:
-        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all."""
+        """Appends (key, value) to a topic, a null value as a tombstone; done when the brokers have acknowledged all.
+
+        Every message arrives, some perhaps twice.
+        """
+        try:
+            self._append(messages, topic)
+        except TopicChanged:  # since the kept producer looked
+            self._append(messages, topic)
+
+    def _append(self, messages: pa.Table, topic: str) -> None:
         now = int(time.time() * 1000)
         with kept_producer(self._servers) as producer:
             for batch in messages.to_batches(max_chunksize=MESSAGES_AT_ONCE):

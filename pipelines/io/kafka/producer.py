@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
-from confluent_kafka import KafkaError, Message, Producer
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.errors import BrokerUnavailable, InvalidInput, PtsError
 
@@ -18,6 +18,14 @@ LARGEST_RECORD_BYTES = 16_000_000
 
 REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._INVALID_DIFFERENT_RECORD}
 """How a broker answers for each record of a batch in which `message.timestamp.after.max.ms` excludes a timestamp."""
+
+
+CHANGED = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC}
+"""How librdkafka answers for a topic that was made anew, with fewer partitions, since it looked."""
+
+
+class TopicChanged(BrokerUnavailable):
+    """A topic is not what it was when the producer looked: a new one sees it as it is."""
 
 
 class LogProducer:
@@ -67,6 +75,8 @@ class LogProducer:
                     break
                 except BufferError:
                     self._poll(FULL_QUEUE_WAIT_SECONDS)
+                except KafkaException as error:
+                    raise self._failure(error.args[0]) from error
         self._poll(0)
 
     def flush(self) -> None:
@@ -90,7 +100,8 @@ class LogProducer:
                 f"The broker at {self._servers} refuses timestamps that are more than an hour ahead of its clock: "
                 "begin at an earlier time, six weeks ago for a whole feed."
             )
-        return BrokerUnavailable(
+        kind = TopicChanged if error.code() in CHANGED else BrokerUnavailable
+        return kind(
             f"The broker at {self._servers} did not take a record ({error.str()}): is it running, with room on disk?"
         )
 
