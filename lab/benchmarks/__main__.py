@@ -10,6 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,9 +20,10 @@ from lab.benchmarks.comparison import comparison_of_ours
 from lab.benchmarks.correction import correction_of_ours
 from lab.benchmarks.drains import Drains
 from lab.benchmarks.embedded_stack import stack_of_ours
-from lab.benchmarks.flink.setup import set_up
+from lab.benchmarks.flink import setup as flink
 from lab.benchmarks.growth import growth_of_ours
-from lab.benchmarks.options import CONTENDERS, HOME, PARTS, PEERS_TAKE_PART_IN, Options, chosen
+from lab.benchmarks.options import CONTENDERS, HOME, LONG, PARTS, PEERS_TAKE_PART_IN, Options, chosen
+from lab.benchmarks.pathway import peer as pathway
 from lab.benchmarks.plot import charts
 from lab.benchmarks.profile import profile_of_ours
 from lab.benchmarks.results import Results, new_results
@@ -40,20 +42,8 @@ def main() -> None:
     if given.docs:
         sys.stdout.write(docs_block([Results.load(path) for path in given.docs]))
         return
-    options = Options(
-        scans=given.scans,
-        packages=given.packages,
-        repeats=given.repeats,
-        warm_ups=given.warm_ups,
-        rates=given.rates,
-        seconds=given.seconds,
-        sizes=given.sizes,
-        compared=given.compared,
-        growth_rate=given.growth_rate,
-        growth_seconds=given.growth_seconds,
-        parts=given.only,
-        contenders=given.contenders,
-    )
+    told = {name: value for name, value in vars(given).items() if value is not None and hasattr(LONG, name)}
+    options = replace(LONG if given.long else Options(), **told)
     name = datetime.now(UTC).strftime("%Y-%m-%dT%H%M%SZ")
     results = new_results(options)
     path = HOME / "results" / f"{name}.json"
@@ -69,13 +59,21 @@ def main() -> None:
 
     try:
         with signals_interrupt():  # SIGTERM, too, ends all that was started
-            if "flink" in options.contenders and not set(PEERS_TAKE_PART_IN).isdisjoint(options.parts):
-                set_up()
+            _set_up_peers(options)
             measure(options, results, work, logs, record)
     finally:
         shutil.rmtree(work, ignore_errors=True)
         write_report(results, path)
     _say(f"Results: {path}, tables and plots beside it.")
+
+
+def _set_up_peers(options: Options) -> None:
+    if set(PEERS_TAKE_PART_IN).isdisjoint(options.parts):
+        return
+    if _has_flink(options):
+        flink.set_up()
+    if "pathway" in options.contenders and "drain-warm" in options.parts:
+        pathway.set_up()
 
 
 def measure(
@@ -120,13 +118,20 @@ def measure(
 def _freshness(
     options: Options, rate: int, round_: int, work: Path, logs: Path, record: Callable[[dict[str, Any]], None]
 ) -> None:
-    feeds = {"ours": freshness.freshness_of_ours, "flink": freshness.freshness_of_flink}
+    feeds = {}
+    if "ours" in options.contenders:
+        feeds["ours"] = freshness.freshness_of_ours
+    if _has_flink(options) and rate == FLINK_RATE:
+        feeds["flink-join"] = freshness.freshness_of_flink
     for name, run in feeds.items():
-        if name in options.contenders and (name == "ours" or rate == FLINK_RATE):
-            folder = work / f"{name}-{rate}-{round_}"
-            found = run(folder, logs, options.packages, rate, options.seconds)
-            record({"part": "freshness", "contender": name, "round": round_, "rate": rate, **found})
-            shutil.rmtree(folder, ignore_errors=True)
+        folder = work / f"{name}-{rate}-{round_}"
+        found = run(folder, logs, options.packages, rate, options.seconds)
+        record({"part": "freshness", "contender": name, "round": round_, "rate": rate, **found})
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _has_flink(options: Options) -> bool:
+    return any(name.startswith("flink") for name in options.contenders)
 
 
 def write_report(results: Results, path: Path) -> None:
@@ -152,22 +157,20 @@ def _say(text: str) -> None:
 
 
 def _arguments() -> argparse.Namespace:
-    defaults = Options()
     parser = argparse.ArgumentParser(prog="python -m lab.benchmarks", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--scans", type=int, default=defaults.scans, help="scans in the seeded log")
-    parser.add_argument("--packages", type=int, default=defaults.packages, help="packages of the world and of feeds")
-    parser.add_argument("--repeats", type=int, default=defaults.repeats, help="rounds that count")
-    parser.add_argument("--warm-ups", type=int, default=defaults.warm_ups, help="drains before a warm process counts")
-    parser.add_argument("--rates", type=_rates, default=defaults.rates, help="scans/s of the feeds: 1000,2000")
-    parser.add_argument("--seconds", type=int, default=defaults.seconds, help="length of each feed")
-    parser.add_argument("--sizes", type=_sizes, default=defaults.sizes, help="of grown lakes: packages:scans,…")
-    parser.add_argument("--compared", type=int, default=defaults.compared, help="scans in each of two lakes compared")
-    parser.add_argument("--growth-rate", type=int, default=defaults.growth_rate, help="scans/s of the feed on them")
-    parser.add_argument("--growth-seconds", type=int, default=defaults.growth_seconds, help="length of that feed")
-    parser.add_argument("--only", type=_one_of(PARTS), default=PARTS, help=f"parts: {', '.join(PARTS)}, or drain")
-    parser.add_argument(
-        "--contenders", type=_one_of(CONTENDERS), default=CONTENDERS, help=f"who takes part: {', '.join(CONTENDERS)}"
-    )
+    parser.add_argument("--long", action="store_true", help="all parts, more rounds and rates: some hours")
+    parser.add_argument("--scans", type=int, help="scans in the seeded log")
+    parser.add_argument("--packages", type=int, help="packages of the world and of feeds")
+    parser.add_argument("--repeats", type=int, help="rounds that count")
+    parser.add_argument("--warm-ups", type=int, help="drains before a warm process counts")
+    parser.add_argument("--rates", type=_rates, help="scans/s of the feeds: 1000,2000")
+    parser.add_argument("--seconds", type=int, help="length of each feed")
+    parser.add_argument("--sizes", type=_sizes, help="of grown lakes: packages:scans,…")
+    parser.add_argument("--compared", type=int, help="scans in each of two lakes compared")
+    parser.add_argument("--growth-rate", type=int, help="scans/s of the feed on them")
+    parser.add_argument("--growth-seconds", type=int, help="length of that feed")
+    parser.add_argument("--only", dest="parts", type=_one_of(PARTS), help=f"parts: {', '.join(PARTS)}, or drain")
+    parser.add_argument("--contenders", type=_one_of(CONTENDERS), help=f"who takes part: {', '.join(CONTENDERS)}")
     parser.add_argument(
         "--docs", type=Path, nargs="+", help="print the figures of results files for docs/benchmarks.md, and end"
     )

@@ -9,8 +9,10 @@ from pathlib import Path
 import duckdb
 from deltalake import DeltaTable
 
+from lab.benchmarks import sample
 from lab.benchmarks.driving import Command
 from lab.benchmarks.flink import peer as flink
+from lab.benchmarks.pathway import peer as pathway
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.session import RUNTIME
 from pipelines.settings import Kafka, Settings
@@ -43,6 +45,7 @@ class Contender:
         request: The line that asks the driver for a drain.
         rows: Rows that a drain left, by table.
         cold: A process that does one drain and ends; None: the driver, asked once.
+        check: Raises `RunFailed` when the tables of a drain are not right.
     """
 
     name: str
@@ -50,6 +53,7 @@ class Contender:
     request: Callable[[Drain], str]
     rows: Callable[[Drain], dict[str, int]]
     cold: Callable[[Drain], Command] | None = None
+    check: Callable[[Drain], object] | None = None
 
 
 def as_json(drain: Drain) -> str:
@@ -85,9 +89,9 @@ def lake_rows(drain: Drain) -> dict[str, int]:
     return {name: _count(reader.open(name)) for name in reader.table_names()}
 
 
-def tutorial_rows(drain: Drain) -> dict[str, int]:
-    names = ("bronze", "silver", "latest_report", "stop_activity")
-    return {name: _count(DeltaTable(f"{drain.folder}/{name}")) for name in names}
+def delta_rows(drain: Drain) -> dict[str, int]:
+    """Of the Delta tables right below the folder."""
+    return {log.parent.name: _count(DeltaTable(log.parent)) for log in sorted(drain.path.glob("*/_delta_log"))}
 
 
 def parquet_rows(drain: Drain) -> dict[str, int]:
@@ -113,6 +117,15 @@ def _scalar(query: str) -> int:
     return int(row[0])
 
 
+def flink_contender(script: flink.Script) -> Contender:
+    return Contender(
+        f"flink-{script}",
+        driver=lambda drain: flink.command(script, drain.path),
+        request=lambda drain: f"await {flink.script(script, drain.servers, drain.path)}",
+        rows=lambda drain: parquet_rows(drain) | {"latest_report": flink.reported(drain.servers, drain.path)},
+    )
+
+
 CONTENDERS = {
     contender.name: contender
     for contender in (
@@ -122,24 +135,33 @@ CONTENDERS = {
             request=as_json,
             rows=lake_rows,
             cold=lambda drain: pts(drain, "stream", "--drain"),
+            check=lambda drain: sample.check(Path(drain.dump), f"{drain.folder}/lake"),
         ),
         Contender(
             "tutorial",
             driver=lambda drain: module("tutorial", plain_spark(drain)),
             request=as_json,
-            rows=tutorial_rows,
+            rows=delta_rows,
         ),
-        Contender(
-            "flink",
-            driver=lambda drain: flink.command(flink.THROUGHPUT, drain.path),
-            request=lambda drain: f"await {flink.script('drain', drain.servers, drain.path)}",
-            rows=lambda drain: parquet_rows(drain) | {"latest_report": flink.reported(drain.servers, drain.path)},
-        ),
+        flink_contender("light"),
+        flink_contender("full"),
         Contender(
             "spark-noop",
             driver=lambda drain: module("spark_noop", product_variables(drain)),
             request=as_json,
             rows=lambda _: {},
+        ),
+        Contender(
+            "pathway",
+            driver=lambda _: pathway.command(),
+            request=as_json,
+            rows=lambda drain: pathway.rows(drain.path),
+        ),
+        Contender(
+            "plain-loop",
+            driver=lambda _: module("plain_loop", {}),
+            request=as_json,
+            rows=delta_rows,
         ),
         Contender(
             "duckdb",

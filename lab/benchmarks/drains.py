@@ -14,6 +14,7 @@ from typing import Any
 
 from lab.benchmarks.contenders import CONTENDERS, Contender, Drain
 from lab.benchmarks.driving import LIMIT_SECONDS, Driver, RunFailed, end
+from lab.benchmarks.options import COLD
 from lab.benchmarks.processes import Tree, machine_cpu_seconds
 
 Record = Callable[[dict[str, Any]], None]
@@ -32,9 +33,10 @@ class Drains:
     def cold(self, names: tuple[str, ...], repeats: int) -> None:
         """From the start of a process to its end."""
         for round_ in range(1, repeats + 1):
-            for contender in map(CONTENDERS.__getitem__, names):
+            for contender in (CONTENDERS[name] for name in names if name in COLD):
                 with self._new_folder(contender) as drain:
                     found = self._cold_run(contender, drain)
+                    _check(contender, drain)
                     self._record({"part": "drain-cold", "contender": contender.name, "round": round_, **found})
 
     def warm(self, names: tuple[str, ...], repeats: int, warm_ups: int) -> None:
@@ -45,6 +47,7 @@ class Drains:
                 for contender, driver, tree in running:
                     with self._new_folder(contender) as drain:
                         found = self._warm_run(contender, driver, tree, drain)
+                        _check(contender, drain)
                         if round_ == 1 - warm_ups:
                             found["rows"] = contender.rows(drain)
                         self._record({"part": "drain-warm", "contender": contender.name, "round": round_, **found})
@@ -101,6 +104,11 @@ class Drains:
             yield drain
         finally:
             shutil.rmtree(drain.folder, ignore_errors=True)
+
+
+def _check(contender: Contender, drain: Drain) -> None:
+    if contender.check:
+        contender.check(drain)
 
 
 def _costs(tree: Tree, cpu_seconds: float, others_before: float) -> dict[str, Any]:

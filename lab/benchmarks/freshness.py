@@ -70,7 +70,7 @@ def freshness_of_flink(work: Path, logs: Path, packages: int, rate: int, seconds
     with broker(work / "broker") as settings:
         servers, folder = settings.bootstrap_servers, work / "flink"
         append_routes(servers, packages)
-        driver = Driver("flink", flink.command(flink.LATENCY, folder), logs / f"flink-{rate}.log")
+        driver = Driver("flink", flink.command("latency", folder), logs / f"flink-{rate}.log")
         try:
             driver.ask(f"start {flink.script('latency', servers, folder)}")
             with Arrivals(servers, flink.reports_topic(folder)) as arrivals:

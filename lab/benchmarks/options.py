@@ -9,7 +9,9 @@ HOME = ROOT / "var" / "benchmarks"
 
 PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison", "stack")
 PEERS_TAKE_PART_IN = ("drain-cold", "drain-warm", "freshness")
-CONTENDERS = ("ours", "tutorial", "flink", "spark-noop", "duckdb")
+CONTENDERS = ("ours", "flink-light", "flink-full", "tutorial", "pathway", "plain-loop", "spark-noop", "duckdb")
+COLD = ("ours", "flink-light", "flink-full", "spark-noop")
+"""Those whose cold drain is measured, too."""
 
 SIZES = (
     *((packages, 1_000_000) for packages in (10_000, 100_000, 1_000_000, 5_000_000)),
@@ -20,7 +22,7 @@ SIZES = (
 
 @dataclass(frozen=True)
 class Options:
-    """Sizes of a benchmark.
+    """Sizes of a benchmark, by default of one that ends within three quarters of an hour.
 
     Attributes:
         scans: Records of ship-events in the seeded log.
@@ -39,16 +41,20 @@ class Options:
 
     scans: int = 1_000_000
     packages: int = 100_000
-    repeats: int = 3
+    repeats: int = 2
     warm_ups: int = 1
-    rates: tuple[int, ...] = (1_000, 2_000, 5_000, 10_000)
-    seconds: int = 240
+    rates: tuple[int, ...] = (2_000,)
+    seconds: int = 120
     sizes: tuple[tuple[int, int], ...] = SIZES
     compared: int = 10_000_000
     growth_rate: int = 1_000
     growth_seconds: int = 150
-    parts: tuple[str, ...] = PARTS
+    parts: tuple[str, ...] = ("drain-cold", "drain-warm", "freshness", "start")
     contenders: tuple[str, ...] = CONTENDERS
+
+
+LONG = Options(repeats=3, rates=(1_000, 2_000, 5_000, 10_000), seconds=240, parts=PARTS)
+"""Everything, some hours."""
 
 
 def chosen(given: str, known: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from typing import Any
 
 from lab.benchmarks.flink.setup import version as flink_version
 from lab.benchmarks.options import ROOT, Options
+from lab.benchmarks.pathway.peer import version as pathway_version
 from lab.benchmarks.seeded_log import SeededLog
 
 Run = dict[str, Any]
@@ -79,6 +80,7 @@ def new_results(options: Options) -> Results:
                 "python": platform.python_version(),
                 **{name: version(name) for name in packages},
                 "flink": flink_version(),
+                "pathway": pathway_version(),
             },
             "options": asdict(options),
         }

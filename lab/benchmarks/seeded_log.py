@@ -23,7 +23,7 @@ from pipelines.stack.simulate import append_paced
 from tests.ports import unused_ports
 
 SEED = 1
-DUMP_SCHEMA = pa.schema(
+RECORDS = pa.schema(
     {
         "kafka_topic": pa.string(),
         "kafka_partition": pa.int32(),
@@ -88,25 +88,27 @@ def _noting_keys(records: Iterable[Record], keys: set[bytes]) -> Iterator[Record
 def dump(bootstrap_servers: str, path: Path) -> None:
     """Writes every record of the input topics, byte for byte and with its coordinates, into one Parquet file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, DUMP_SCHEMA) as writer:
-        for messages in _portions(bootstrap_servers, [topic.name for topic in INPUT_TOPICS]):
-            columns = zip(*map(_row, messages), strict=True)
-            writer.write_table(pa.table(dict(zip(DUMP_SCHEMA.names, columns, strict=True)), DUMP_SCHEMA))
+    with pq.ParquetWriter(path, RECORDS) as writer:
+        for portion in portions(bootstrap_servers):
+            writer.write_table(portion)
 
 
-def _row(message: Message) -> tuple[object, ...]:
-    coordinates = (message.topic(), message.partition(), message.offset(), message.timestamp()[1])
-    return *coordinates, message.key(), message.value()
-
-
-def _portions(bootstrap_servers: str, names: list[str]) -> Iterator[list[Message]]:
+def portions(bootstrap_servers: str, at_once: int = 50_000) -> Iterator[pa.Table]:
+    """The records of the input topics up to their ends, as `RECORDS`."""
+    names = [topic.name for topic in INPUT_TOPICS]
     ends = end_offsets(bootstrap_servers, names)
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "dump", "enable.auto.commit": False})
     consumer.assign([TopicPartition(name, number, 0) for name in names for number in ends[name]])
     missing = sum(sum(partitions.values()) for partitions in ends.values())
     while missing > 0:
-        messages = [message for message in consumer.consume(50_000, timeout=1.0) if message.error() is None]
+        messages = [message for message in consumer.consume(at_once, timeout=1.0) if message.error() is None]
         if messages:
             missing -= len(messages)
-            yield messages
+            columns = zip(*map(_row, messages), strict=True)
+            yield pa.table(dict(zip(RECORDS.names, columns, strict=True)), RECORDS)
     consumer.close()
+
+
+def _row(message: Message) -> tuple[object, ...]:
+    coordinates = (message.topic(), message.partition(), message.offset(), message.timestamp()[1])
+    return *coordinates, message.key(), message.value()

@@ -9,8 +9,12 @@ NOTHING = "-"
 
 TITLES = {
     "ours": "**ours**, all tables",
+    "flink-light": "Flink SQL, light",
+    "flink-full": "Flink SQL, full",
+    "flink-join": "Flink SQL, the join alone",
     "tutorial": "tutorial: chained queries",
-    "flink": "Flink SQL, tuned",
+    "pathway": "Pathway",
+    "plain-loop": "floor: a plain loop",
     "spark-noop": "floor: Spark reads, does nothing",
     "duckdb": "floor: DuckDB, from a file",
 }

@@ -60,14 +60,18 @@ THROUGHPUT = COMMON | {
     "table.optimizer.reuse-optimize-block-with-digest-enabled": "true",
 }
 
+WITHOUT_MINI_BATCHES = {name: value for name, value in THROUGHPUT.items() if "mini-batch" not in name}
+"""With them, Flink plans "the first of its identity" as a table that changes, which a sink of files does not take."""
+
 LATENCY = COMMON | {"execution.checkpointing.interval": "1s"}
 
-Script = Literal["drain", "latency"]
+Script = Literal["light", "full", "latency"]
+SETTINGS: dict[Script, dict[str, str]] = {"light": THROUGHPUT, "full": WITHOUT_MINI_BATCHES, "latency": LATENCY}
 
 
-def command(settings: dict[str, str], folder: Path) -> Command:
-    """The process that runs scripts, see `java/SqlRunner.java`; its checkpoints are in the folder."""
-    settings = settings | {"execution.checkpointing.dir": (folder / "checkpoints").as_uri()}
+def command(name: Script, folder: Path) -> Command:
+    """The process that runs a script, see `java/SqlRunner.java`; its checkpoints are in the folder."""
+    settings = SETTINGS[name] | {"execution.checkpointing.dir": (folder / "checkpoints").as_uri()}
     arguments = (f"{name}={value}" for name, value in settings.items())
     argv = (str(JAVA), *JVM_OPTIONS, "-cp", class_path(), "superfastpts.benchmarks.SqlRunner", *arguments)
     return Command(argv, {})
@@ -85,9 +89,9 @@ def script(name: Script, servers: str, folder: Path) -> Path:
 
 def script_text(name: Script, servers: str, folder: Path) -> str:
     """The script's statements; a blank line ends each, and is within none."""
-    parts = (HERE / "sql" / "ship_events.sql", HERE / "sql" / f"{name}.sql")
-    text = Template("\n".join(part.read_text() for part in parts))
-    bound = "latest-offset" if name == "drain" else "unbounded"
+    parts = (name,) if name == "full" else ("ship_events", name)
+    text = Template("\n".join((HERE / "sql" / f"{part}.sql").read_text() for part in parts))
+    bound = "unbounded" if name == "latency" else "latest-offset"
     return text.substitute(servers=servers, folder=folder, reports=reports_topic(folder), bound=bound)
 
 

@@ -4,21 +4,19 @@ Nothing of it belongs to the product. Versions and checksums are in `requirement
 and was made from the same files stays.
 """
 
-import hashlib
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from infra.setup import Jar, download, write_java_home
-from lab.benchmarks.options import HOME
+from lab.benchmarks.made_once import PEERS, digest_of, once
 
 HERE = Path(__file__).resolve().parent
-FLINK = HOME / "peers" / "flink"
+FLINK = PEERS / "flink"
 DISTRIBUTION, CLASSES = FLINK / "distribution", FLINK / "classes"
 WHEEL_JARS = "pyflink/lib/"
 JAVA_RELEASE = "17"
@@ -41,9 +39,9 @@ def set_up() -> None:
     if missing := [jar for jar in jars if not jar.is_in_place()]:
         sys.stderr.write(f"benchmarks: downloading {len(missing)} jars for Flink\n")
         download(java, list(missing))
-    _once(DISTRIBUTION, _digest(HERE / "requirements.txt"), _download_distribution)
+    once(DISTRIBUTION, digest_of(HERE / "requirements.txt"), _download_distribution)
     sources = sorted((HERE / "java").glob("*.java"))
-    _once(CLASSES, _digest(*sources, HERE / "requirements.txt"), lambda folder: _compile(java, sources, folder))
+    once(CLASSES, digest_of(*sources, HERE / "requirements.txt"), lambda folder: _compile(java, sources, folder))
 
 
 def version() -> str:
@@ -64,21 +62,6 @@ def locked_jars() -> list[PeerJar]:
         organisation, name, version = coordinates.split(":")
         jars.append(PeerJar(classpath, organisation, name, version, sha256))
     return jars
-
-
-def _once(folder: Path, digest: str, make: Callable[[Path], None]) -> None:
-    """Makes the folder anew unless its stamp says that it was made from the same input."""
-    stamp = folder / ".made-from"
-    if stamp.is_file() and stamp.read_text() == digest:
-        return
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    make(folder)
-    stamp.write_text(digest)
-
-
-def _digest(*files: Path) -> str:
-    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _download_distribution(folder: Path) -> None:

@@ -12,21 +12,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lab.benchmarks.drivers.duckdb_tables import make_tables
-from lab.benchmarks.seeded_log import DUMP_SCHEMA
+from lab.benchmarks.drivers.duckdb_tables import ADDED, Tables, make_tables
+from lab.benchmarks.seeded_log import RECORDS
 from pipelines.simulation.feed import feed
 from tests.comparison import COMPARED, in_micros
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
-RECORDS = 6_000
+COUNT = 6_000
 WITHOUT = {"silver.quarantine": ("reason", "headers")}
 
 
 def log() -> Iterator[LogRecord]:
     """The simulated feed, in one partition."""
     offsets = {"ship-events": 0, "ship-routes": 0}
-    for record in islice(feed(1, 400, datetime(2026, 1, 1, tzinfo=UTC)), RECORDS):
+    for record in islice(feed(1, 400, datetime(2026, 1, 1, tzinfo=UTC)), COUNT):
         yield LogRecord(record.topic, 0, offsets[record.topic], record.timestamp_ms, record.key, record.value)
         offsets[record.topic] += 1
 
@@ -41,15 +41,18 @@ def counted(rows: list[dict[str, Any]], without: tuple[str, ...] = ()) -> Counte
     return Counter(tuple(sorted((name, row[name]) for name in row.keys() - set(without))) for row in rows)
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("floor")
+def as_arrow() -> pa.Table:
     rows = [
         (record.topic, record.partition, record.offset, record.timestamp_ms, record.key, record.value)
         for record in log()
     ]
-    columns = dict(zip(DUMP_SCHEMA.names, zip(*rows, strict=True), strict=True))
-    pq.write_table(pa.table(columns, DUMP_SCHEMA), folder / "log.parquet")
+    return pa.table(dict(zip(RECORDS.names, zip(*rows, strict=True), strict=True)), RECORDS)
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("floor")
+    pq.write_table(as_arrow(), folder / "log.parquet")
     make_tables(folder / "log.parquet", folder)
     return folder
 
@@ -74,3 +77,14 @@ def test_bronze_is_the_log(topic: str, tables: Path) -> None:
     found = rows_of(tables / f"bronze_{topic.replace('-', '_')}.parquet")
     kept = {(row["kafka_offset"], row["key"], row["value"]) for row in found}
     assert kept == {(record.offset, record.key, record.value) for record in log() if record.topic == topic}
+
+
+def test_what_portions_add_is_what_the_whole_log_has(tables: Path) -> None:
+    portioned, added = Tables(), {name: Counter[tuple[tuple[str, Any], ...]]() for name in ADDED}
+    for portion in as_arrow().to_batches(max_chunksize=700):
+        portioned.connection.register("portion", pa.table(portion))
+        portioned.take("portion")
+        for name, query in ADDED.items():
+            added[name] += counted(in_micros(portioned.connection.sql(query).to_arrow_table()).to_pylist())
+    for name, rows in added.items():
+        assert rows == counted(rows_of(tables / f"{name}.parquet")), name

@@ -41,20 +41,21 @@ def test_nothing_measured_is_no_figure() -> None:
 def test_ratio_compares_within_a_round() -> None:
     """A machine that is ten times slower in one round does not change it."""
     ours = [drained("ours", 1, 1), drained("ours", 2, 10), drained("ours", 3, 1)]
-    flink = [drained("flink", 1, 2), drained("flink", 2, 20), drained("flink", 3, 2)]
+    flink = [drained("flink-light", 1, 2), drained("flink-light", 2, 20), drained("flink-light", 3, 2)]
     assert ratio(flink, ours, "seconds") == 2
 
 
 def test_round_that_one_side_lacks_is_left_out_of_the_ratio() -> None:
     ours = [drained("ours", 1, 1), drained("ours", 2, 1)]
-    assert ratio([drained("flink", 1, 4)], ours, "seconds") == 4
+    assert ratio([drained("flink-light", 1, 4)], ours, "seconds") == 4
 
 
 def test_drain_table_has_speed_cost_and_ratio() -> None:
-    found = results(drained("ours", 1, 2), drained("flink", 1, 3), drained("flink", 1, 9, part="drain-cold"))
+    cold = drained("flink-light", 1, 9, part="drain-cold")
+    found = results(drained("ours", 1, 2), drained("flink-light", 1, 3), cold)
     ours, flink = drain_table(found).splitlines()[2:]
     assert ours == f"| {TITLES['ours']} | - | 2.0 | 500 | 4,000 | 512 | - | 1.00x |"
-    assert flink == f"| {TITLES['flink']} | 9.0 | 3.0 | 333 | 6,000 | 512 | - | 1.50x |"
+    assert flink == f"| {TITLES['flink-light']} | 9.0 | 3.0 | 333 | 6,000 | 512 | - | 1.50x |"
 
 
 def test_report_has_a_section_for_what_was_measured_and_no_other() -> None:
@@ -86,7 +87,7 @@ def test_docs_have_a_place_for_the_figures() -> None:
 
 def test_part_is_chosen_by_its_beginning() -> None:
     assert chosen("drain, start", PARTS) == ("drain-cold", "drain-warm", "start")
-    assert chosen("flink,ours", CONTENDERS) == ("ours", "flink")
+    assert chosen("flink,ours", CONTENDERS) == ("ours", "flink-light", "flink-full")
 
 
 def test_unknown_part_is_refused() -> None:

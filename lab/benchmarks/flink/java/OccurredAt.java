@@ -9,8 +9,8 @@ import org.apache.flink.table.functions.ScalarFunction;
  * than 10 minutes after its record's time or more than 7 days before it: such a time must not move the watermark.
  */
 public final class OccurredAt extends ScalarFunction {
-  private static final long FUTURE_MILLIS = 10 * 60_000L;
-  private static final long LATE_MILLIS = 7 * 86_400_000L;
+  static final long FUTURE_MILLIS = 10 * 60_000L;
+  static final long LATE_MILLIS = 7 * 86_400_000L;
   private static final TimestampData EPOCH = TimestampData.fromEpochMillis(0);
 
   public @DataTypeHint(value = "TIMESTAMP(3)", bridgedTo = TimestampData.class) TimestampData eval(

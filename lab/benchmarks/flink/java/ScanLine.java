@@ -1,10 +1,13 @@
 package superfastpts.benchmarks;
 
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.LocalDate;
+import java.time.LocalTime;
 
-/** How the wire format of ship-events is read: one RFC 4180 line of eleven fields, in UTF-8. */
+/** How the wire format is read: one RFC 4180 line in UTF-8, of eleven fields in ship-events. */
 final class ScanLine {
   static final int FIELDS = 11;
 
@@ -28,7 +31,7 @@ final class ScanLine {
     if (line == null) {
       return null;
     }
-    String text = new String(line, StandardCharsets.UTF_8);
+    String text = text(line);
     boolean hasQuotes = text.indexOf('"') >= 0;
     int end = text.length();
     if (end > 0 && text.charAt(end - 1) == '\n') {
@@ -80,12 +83,12 @@ final class ScanLine {
     }
     try {
       long day = LocalDate.of(number(text, 0, 4), number(text, 5, 7), number(text, 8, 10)).toEpochDay();
-      int seconds = number(text, 11, 13) * 3600 + number(text, 14, 16) * 60 + number(text, 17, 19);
+      int seconds = LocalTime.of(number(text, 11, 13), number(text, 14, 16), number(text, 17, 19)).toSecondOfDay();
       int at = 19;
       int millis = 0;
       if (at < text.length() && text.charAt(at) == '.') {
         int weight = 100;
-        for (at++; at < text.length() && Character.isDigit(text.charAt(at)); at++) {
+        for (at++; at < text.length() && at < 29 && Character.isDigit(text.charAt(at)); at++) {
           millis += (text.charAt(at) - '0') * weight;
           weight /= 10;
         }
@@ -101,6 +104,37 @@ final class ScanLine {
       return (day * 86_400L + seconds - offsetMinutes * 60L) * 1000 + millis;
     } catch (DateTimeException | NumberFormatException e) {
       return null;
+    }
+  }
+
+  /** An optional sign and digits; null for anything else, and for what overflows. */
+  static Long integer(String text) {
+    for (int at = 0; at < text.length(); at++) {
+      if (text.charAt(at) > '9') {
+        return null; // a digit of another script
+      }
+    }
+    try {
+      return Long.parseLong(text);
+    } catch (NumberFormatException e) {
+      return null;
+    }
+  }
+
+  static String text(byte[] bytes) {
+    return new String(bytes, StandardCharsets.UTF_8);
+  }
+
+  static boolean isKeyOf(byte[] key, long trackingNumber) {
+    return key != null && text(key).equals(Long.toString(trackingNumber));
+  }
+
+  static boolean isUtf8(byte[] bytes) {
+    try {
+      StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes));
+      return true;
+    } catch (CharacterCodingException e) {
+      return false;
     }
   }
 
