@@ -15,6 +15,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 from pipelines.errors import InvalidInput
 
 WireFormat = Literal["csv", "json"]
+TimesWithoutOffset = Literal["utc", "quarantine"]
 
 FILE_URI = re.compile(r"file:(?://(?:localhost)?)?(/.*)", re.IGNORECASE)
 """A folder of this machine, as a URI."""
@@ -44,6 +45,11 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
     )
     ship_routes_format: WireFormat = Field(
         default="csv", description="How the values of topic ship-routes are written."
+    )
+    times_without_offset: TimesWithoutOffset = Field(
+        default="utc",
+        description="What a scan's time without an offset is: one in UTC, or none (`quarantine`), where carriers are "
+        "known to write their local time.",
     )
 
 
@@ -87,7 +93,7 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     """The continuous job."""
 
     max_records_per_batch: int = Field(
-        default=1_000_000,
+        default=1_500_000,
         ge=1,
         description="Most records that one micro-batch takes from the log. Larger batches drain a backlog faster, "
         "need more memory and make a stop take longer: 1,000,000 are some 25 s of work on two cores with a warm JVM, "
@@ -112,7 +118,7 @@ class Replay(BaseModel, frozen=True, extra="forbid"):
     """Replays of the log, beside the continuous job."""
 
     max_records_per_batch: int = Field(
-        default=1_000_000, ge=1, description="Most records that one batch of a replay takes from the log."
+        default=1_500_000, ge=1, description="Most records that one batch of a replay takes from the log."
     )
     wait_above_lag: int = Field(
         default=200_000,

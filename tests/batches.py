@@ -9,6 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from pipelines.contracts.wire import Wire
 from pipelines.engine.batch import Batch, Following, Standing
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.graph import TURNS
@@ -21,7 +22,7 @@ from tests.comparison import COMPARED, Rows, stored_rows
 from tests.memory_log import MemoryLog
 from tests.oracle.records import LogRecord
 
-WIRE_FORMATS = {"ship-events": "csv", "ship-routes": "csv"}
+WIRES = {"ship-events": Wire("csv"), "ship-routes": Wire("csv")}
 PLANNED = '{"batchWatermarkMs":0,"batchTimestampMs":0,"conf":{}}'
 STARTED_AT = datetime(2026, 3, 1, 11, tzinfo=UTC)
 
@@ -83,7 +84,7 @@ def run(
     records: Sequence[LogRecord],
     todo: Iterable[Batch],
     following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.reach),
-    wire_formats: Mapping[str, str] = WIRE_FORMATS,
+    wires: Mapping[str, Wire] = WIRES,
 ) -> tuple[list[LedgerRow], MemoryLog]:
     """Runs the batches on a lake, after those that its ledger has.
 
@@ -94,7 +95,7 @@ def run(
     standing, rows = Standing.after(ledger.last(), ledger), []
     for batch in todo:
         asked = batch if batch.following else replace(batch, following=following(batch))
-        rows.append(MicroBatch(asked, standing, lake, log, wire_formats).run(ledger))
+        rows.append(MicroBatch(asked, standing, lake, log, wires).run(ledger))
         standing = standing.then(rows[-1], asked)
     return rows, log
 

@@ -16,6 +16,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-job": kills.job,
     "kill-job-before-commit": kills.job_before_commit,
     "kill-job-at-any-time": kills.job_at_any_time,
+    "kill-task": kills.task,
     "kill-promotion": kills.promotion,
     "kill-job-in-promotion": kills.promotion_by_the_job,
     "kill-backfill": kills.backfill,

@@ -111,7 +111,7 @@ def told(judged: Judged) -> str:
     of = judged.lane
     few = "few" if of.are_few else "many"
     return (
-        f"{of.topic.name} as {of.wire_format}, one of {few}\n{pformat(judged.record, width=120)}\n"
+        f"{of.topic.name} as {of.wire}, one of {few}\n{pformat(judged.record, width=120)}\n"
         f"pipeline: {pformat(judged.found, width=120)}\noracle:   {pformat(judged.expected, width=120)}"
     )
 

@@ -60,7 +60,7 @@ def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane
         # Without the exchange, rows that come from memory would be judged while the query is planned, by other code.
         rows = pa.Table.from_pylist([archived(record) for record in records], SCHEMA)
         frame = spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)
-        answers = judged(frame, lane.topic, lane.wire_format).select("kafka_offset", "reason", *typed).toArrow()
+        answers = judged(frame, lane.topic, lane.wire).select("kafka_offset", "reason", *typed).toArrow()
     told = answers.sort_by("kafka_offset").to_pydict()
     rows = zip(*(told[name] for name in names), strict=True)
     return [
@@ -72,7 +72,7 @@ def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane
 def oracle_verdict(record: LogRecord, lane: Lane) -> Verdict:
     """The oracle's verdict on a record."""
     try:
-        row = judge(record, lane.wire_format)
+        row = judge(record, lane.wire_format, lane.needs_offset)
     except RejectedError as rejection:
         return Verdict(rejection.reason)
     return Verdict(ACCEPTED, {name: row[name] for name in _columns(lane.topic)})

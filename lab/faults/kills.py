@@ -6,8 +6,8 @@ from pathlib import Path
 
 from lab.faults.auditor import Wrong
 from lab.faults.gaps import without_commit
-from lab.faults.scene import Scene
-from pipelines.errors import LakeMismatch
+from lab.faults.scene import BURST_RATE, Scene
+from pipelines.errors import JavaEnded, LakeMismatch
 from pipelines.graph import FLOWS
 from pipelines.state.replay_records import Replays
 from pipelines.tables import OPS_BATCHES
@@ -25,6 +25,9 @@ MOMENTS_OF_TASKS = 240
 
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6
+TASK_KILLS = 4, 10
+TASK_SECONDS = 1.5
+"""Most, from one kill of tasks to the next: a batch under the load of a case takes about as long."""
 MOST_TRIES = 12
 FILE_SECONDS = 300.0
 """How long a file of a table may take to come, while other cases run."""
@@ -89,6 +92,21 @@ def job_at_any_time(scene: Scene) -> None:
                 with scene.pts("stream") as started:
                     time.sleep(scene.chance.uniform(1, 25))
                     scene.kill(*started, with_java=scene.chance.choice((True, False)))
+        scene.judge()
+
+
+def task(scene: Scene) -> None:
+    """The Python processes of the live job's tasks, one of them or all, while it runs: the tasks are tried again."""
+    scene.in_several_tasks = True
+    with scene.auditor.watching():
+        with scene.load(BURST_RATE), scene.pts("stream") as (live, log):
+            scene.await_batch(log, live)
+            for _ in range(scene.chance.randint(*TASK_KILLS)):
+                time.sleep(scene.chance.uniform(0, TASK_SECONDS))
+                scene.kill_tasks(live)
+            scene.ends_well(live, log, JavaEnded)
+        assert scene.auditor.fault_count, "no process of a task was found"
+        scene.in_several_tasks = False
         scene.judge()
 
 

@@ -9,6 +9,7 @@ from lab.faults.writing import Fields, csv_value, json_value
 from pipelines.contracts.examples import WIRE_FORMATS
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, WireField
+from pipelines.contracts.wire import Wire
 from tests.oracle import decode
 from tests.oracle.records import Header, LogRecord
 from tests.oracle.rejection import RejectedError
@@ -22,11 +23,17 @@ class Lane:
         topic: What the record is of.
         wire_format: In which format its value is read.
         are_few: Whether the record is judged as one of a small batch, whose plan is not compiled as a whole.
+        needs_offset: Whether a time that names no offset is none.
     """
 
     topic: Topic = field(hash=False)
     wire_format: str
     are_few: bool
+    needs_offset: bool = False
+
+    @property
+    def wire(self) -> Wire:
+        return Wire(self.wire_format, self.needs_offset)
 
 
 LANES = tuple(

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-from lab.benchmarks.processes import processes
+from lab.benchmarks.processes import descendants, processes
 from lab.faults.auditor import Auditor
 from lab.faults.gaps import OF_TASKS, Gaps
 from pipelines import commands
@@ -34,6 +34,8 @@ FOLLOW_SECONDS = 3
 """Pace of the windows: soon enough for a job that has not long to live, and for who reads meanwhile."""
 LOADS_APART = 1_000_000
 """Between the seeds of two loads of a case, so that they meet no other case's."""
+ONE_TASK = 0.75
+"""How often one process of the tasks is killed, and not all of them."""
 START_SECONDS = 120.0
 STOP_SECONDS = 60.0
 VICTIMS = {
@@ -300,12 +302,36 @@ class Scene:
         process.wait()
         self.auditor.note_fault(self._gap() if in_batch else None)
 
+    def kill_tasks(self, job: subprocess.Popen[bytes]) -> None:
+        """A fault, if a live job still runs: SIGKILL of one Python process that does tasks of it, or of all, with the
+        one that starts them.
+        """
+        there = task_processes(job.pid)
+        for pid in [self.chance.choice(there)] if there and self.chance.random() < ONE_TASK else there:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        if there:
+            self.auditor.note_fault(is_outage=False)
+
     def judge(self) -> None:
         """Takes in all that was sent, and has everything compared with the log."""
         self.records_per_batch = JUDGED_AT_ONCE
         self.done("stream", "--drain")
         self.auditor.judge()
         self.done("verify")
+
+
+def task_processes(job: int) -> list[int]:
+    """Those that do tasks of a job, and the one that has started them."""
+    family = [process.identity[0] for process in descendants(job, processes(), set())]
+    return [pid for pid in family if is_of_tasks(pid)]
+
+
+def is_of_tasks(pid: int) -> bool:
+    try:
+        return b"task_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:  # it has ended meanwhile
+        return False
 
 
 def sentence(said: str) -> str:

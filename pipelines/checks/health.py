@@ -125,7 +125,7 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     yield Reading("file_count", files[largest], limits.file_count, "`pts compact` makes few of many", largest)
     if Supervisor(settings).services()["airflow-scheduler"].is_alive:
         yield Reading(
-            "airflow_task_seconds", airflow.seconds_without_a_task(settings, now) or 0.0, limits.airflow_task_seconds,
+            "airflow_task_seconds", airflow.seconds_without_a_task(settings, now), limits.airflow_task_seconds,
             f"Airflow starts none: {airflow.LOOK.format(airflow.home(settings))}",
         )  # fmt: skip
 

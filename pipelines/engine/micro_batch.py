@@ -15,6 +15,7 @@ from duckdb import DuckDBPyConnection as Cursor
 from pyspark import inheritable_thread_target
 
 from pipelines.contracts.topics import Topic
+from pipelines.contracts.wire import Wire
 from pipelines.engine import record_tasks
 from pipelines.engine.batch import Batch, Reach, Standing
 from pipelines.engine.record_tasks import RecordFlow, Written
@@ -39,17 +40,15 @@ class MicroBatch:
         standing: Where the tables stand.
         lake: The tables.
         log: The topics.
-        wire_formats: `csv` or `json` by topic name.
+        wires: How values are written, by topic name.
     """
 
-    def __init__(
-        self, batch: Batch, standing: Standing, lake: Lake, log: RecordLog, wire_formats: Mapping[str, str]
-    ) -> None:
+    def __init__(self, batch: Batch, standing: Standing, lake: Lake, log: RecordLog, wires: Mapping[str, Wire]) -> None:
         self._batch = batch
         self._standing = standing
         self._lake = lake
         self._log = log
-        self._wire_formats = wire_formats
+        self._wires = wires
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
 
@@ -65,7 +64,7 @@ class MicroBatch:
             started_at=self._batch.started_at,
             committed_at=datetime.now(UTC),
             ranges=self._batch.ranges,
-            counts={topic: self._counts(topic) for topic in self._wire_formats},
+            counts={topic: self._counts(topic) for topic in self._wires},
             tables={table.name: self._state(table) for table in TABLES if table != OPS_BATCHES},
         )
         ledger.append(row, self._batch.transaction("ledger"))
@@ -150,8 +149,9 @@ class MicroBatch:
         for part in (part for flow in flows for part in self._unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
-        records = judged(self._log.records(topic.name, _of(topic, wanted)), topic, self._wire_formats[topic.name])
-        records = records.withColumn("detail", detail(topic))
+        wire = self._wires[topic.name]
+        records = judged(self._log.records(topic.name, _of(topic, wanted)), topic, wire)
+        records = records.withColumn("detail", detail(topic, wire))
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
         columns = dict.fromkeys(name for flow in flows for name in (*flow.into.column_names, "reason"))
         columns.pop("ingested_at", None)

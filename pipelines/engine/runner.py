@@ -1,11 +1,12 @@
 """What every job does that brings a lake along the log: prepare the tables, run batches, bring up what follows."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.wire import Wire
 from pipelines.engine.batch import Batch, Following, Reach, Standing, maintenance_batch
 from pipelines.engine.integrity import State, prepare
 from pipelines.engine.micro_batch import MicroBatch
@@ -13,7 +14,7 @@ from pipelines.engine.schedule import Cycle
 from pipelines.graph import FLOWS, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import RecordLog
-from pipelines.settings import Settings, WireFormat
+from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import OPS_BATCHES
 
@@ -29,7 +30,7 @@ class LakeJob(ABC):
     def __init__(self, spark: SparkSession, settings: Settings, root: str) -> None:
         self._spark = spark
         self._settings = settings
-        self._wire_formats = wire_formats(settings)
+        self._wires = wires(settings)
         self.lake = Lake(spark, root)
         self.last: LedgerRow | None = None
         self._cycle = Cycle(settings.stream.follow_seconds)
@@ -103,15 +104,21 @@ class LakeJob(ABC):
     def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
         """Runs a batch in a session; what it made is `lake` and `last` from then on."""
         lake = self.lake.in_session(spark)
-        row = MicroBatch(batch, self._standing, lake, self._log(spark), self._wire_formats).run(Ledger(lake))
+        row = MicroBatch(batch, self._standing, lake, self._log(spark), self._wires).run(Ledger(lake))
         self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
         self._rebuilds = frozenset()
         return row
 
 
-def wire_formats(settings: Settings) -> dict[str, WireFormat]:
+def wires(settings: Settings) -> dict[str, Wire]:
     """How the values of each input topic are written."""
+    kafka = settings.kafka
     return {
-        SHIP_EVENTS.name: settings.kafka.ship_events_format,
-        SHIP_ROUTES.name: settings.kafka.ship_routes_format,
+        SHIP_EVENTS.name: Wire(kafka.ship_events_format, needs_offset=kafka.times_without_offset == "quarantine"),
+        SHIP_ROUTES.name: Wire(kafka.ship_routes_format),
     }
+
+
+def told(wires: Mapping[str, Wire]) -> dict[str, str]:
+    """The same as a replay keeps it."""
+    return {topic: str(wire) for topic, wire in wires.items()}

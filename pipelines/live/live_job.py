@@ -19,7 +19,6 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeJob
 from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
-from pipelines.io.delta.storage import Storage
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
 from pipelines.io.spark.checkpoint import Checkpoint
@@ -90,10 +89,6 @@ class LiveJob(LakeJob):
         self._is_on_errand = False
         self._is_cut_off = False
         self._caller: threading.Thread | None = None
-        self._choices = {
-            "PTS_KAFKA__SHIP_EVENTS_FORMAT": settings.kafka.ship_events_format,
-            "PTS_KAFKA__SHIP_ROUTES_FORMAT": settings.kafka.ship_routes_format,
-        }
         self._partitions: dict[str, list[int]] = {}
         self._ended_at = time.monotonic()
 
@@ -118,7 +113,7 @@ class LiveJob(LakeJob):
         return None if planned is None or is_in_ledger(planned, self._planner(), self.last) else planned
 
     def _check_planner(self) -> None:
-        check_choices(Storage(self._spark), self.lake.root, self._choices)
+        check_choices(self.lake.root, self._settings, is_new=self.last is None)
         check_promotions(self.lake.root)
         check_agreement(self.last, self._checkpoint)
 
@@ -135,7 +130,7 @@ class LiveJob(LakeJob):
         servers = self._settings.bootstrap_servers
         check_same_log(self.lake, self._standing.reached, begin, servers)
         check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
-        keep_choices(Storage(self._spark), self.lake.root, self._choices)
+        keep_choices(self.lake.root, self._settings)
         self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
         query = (

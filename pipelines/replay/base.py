@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pipelines.engine.runner import wire_formats
+from pipelines.engine.runner import told, wires
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
@@ -33,7 +33,7 @@ def replay_from(row: LedgerRow, versions: Mapping[str, int], replay_id: str, set
         steps=(),
         max_records=settings.replay.max_records_per_batch,
         code=fingerprint(),
-        formats=wire_formats(settings),
+        formats=told(wires(settings)),
         base=versions,
     )
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild
 from pipelines.engine.batch import Batch
-from pipelines.engine.runner import LakeJob, wire_formats
+from pipelines.engine.runner import LakeJob, told, wires
 from pipelines.engine.stitched_log import StitchedLog
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
 from pipelines.io.delta.lake import Lake
@@ -82,7 +82,7 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
         steps=plan.steps,
         max_records=settings.replay.max_records_per_batch,
         code=code,
-        formats=wire_formats(settings),
+        formats=told(wires(settings)),
     )
     replays.save(replay)
     return replay
@@ -98,10 +98,10 @@ class ReplayJob(LakeJob):
         super().__init__(spark, settings, root)
         if replay.code != fingerprint():
             raise NotCompared(f"The replay {replay.replay_id} was begun by other code: build another.")
-        if replay.formats and replay.formats != self._wire_formats:
+        if replay.formats and replay.formats != (here := told(self._wires)):
             raise NotCompared(
-                f"The replay {replay.replay_id} has read the log as {_told(replay.formats)}; here it would go on as "
-                f"{_told(self._wire_formats)}. Give all commands and the live job the same PTS_KAFKA__ settings."
+                f"The replay {replay.replay_id} has read the log as {_listed(replay.formats)}; here it would go on as "
+                f"{_listed(here)}. Give all commands and the live job the same PTS_KAFKA__ settings."
             )
         self._replay = replay
         self._batches = list(replay.batches())
@@ -199,5 +199,5 @@ def _size(ranges: Iterable[OffsetRange]) -> int:
     return sum(part.size for part in ranges)
 
 
-def _told(formats: Mapping[str, str]) -> str:
+def _listed(formats: Mapping[str, str]) -> str:
     return ", ".join(f"{topic}: {name}" for topic, name in sorted(formats.items()))

@@ -13,7 +13,7 @@ from pipelines.commands import QuarantineRedrive
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES, Topic
-from pipelines.engine.runner import wire_formats
+from pipelines.engine.runner import wires
 from pipelines.graph import ACCEPTED
 from pipelines.io.delta import duck
 from pipelines.io.delta.data_files import empty_rows
@@ -26,6 +26,7 @@ from pipelines.replay import base
 from pipelines.replay.promote import Promoted, check_live_code, promoted
 from pipelines.replay.swap import totals
 from pipelines.settings import Settings
+from pipelines.state.lake_choices import check_choices
 from pipelines.state.ledger import Counts, Ledger
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.state.snapshots import Snapshot, snapshot
@@ -77,13 +78,14 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
     Raises:
         NotFound: The lake has no complete batch yet.
         NotCompared: The live job runs other code, which would reject the next such record again.
-        LakeMismatch: Another promotion was cut off.
+        LakeMismatch: Another promotion was cut off, or the lake was made with other settings.
         AnotherWriter: Another command works on a replay or corrects rows, or the live job does not lend the lake.
     """
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time(), spark_job(settings, "redrive") as spark, ExitStack() as held:
         check_promotions(settings.lake_root)
         check_live_code(settings)
+        check_choices(settings.lake_root, settings, is_new=False)
         if not command.dry_run:
             held.enter_context(correcting(settings.lake_root))
             settle(spark, settings)  # or the newest complete batch, with which it begins, is of what was replaced
@@ -118,12 +120,12 @@ class Redrive:
         old = rows.where(F.col("reason").isin(*reasons)).withColumnsRenamed(
             {"reason": "old_reason", "detail": "old_detail"}
         )
-        formats = wire_formats(settings)
         self._cursor = duck.cursor()
         for topic, silver in zip(INPUT_TOPICS, ACCEPTED, strict=True):
-            records = judged(old.where(F.col("kafka_topic") == topic.name), topic, formats[topic.name])
+            wire = wires(settings)[topic.name]
+            records = judged(old.where(F.col("kafka_topic") == topic.name), topic, wire)
             columns = dict.fromkeys(("old_reason", "old_detail", *SILVER_QUARANTINE.column_names, *silver.column_names))
-            found = records.withColumn("detail", detail(topic)).select(*columns).toArrow()
+            found = records.withColumn("detail", detail(topic, wire)).select(*columns).toArrow()
             self._cursor.register("found", found)
             self._cursor.execute(f"CREATE TEMP TABLE {_judged(topic)} AS FROM found")
 

@@ -1,29 +1,42 @@
 """What is chosen when a lake is created, since it changes what the rows mean: kept in the lake, and insisted on."""
 
 import json
-from collections.abc import Mapping
+from pathlib import Path
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta.storage import Storage
+from pipelines.settings import Settings
 
 FILE = "_lake.json"
+ALWAYS_BEFORE = {"PTS_KAFKA__TIMES_WITHOUT_OFFSET": "utc"}
+"""What lakes were made with before it could be chosen."""
 
 
-def check_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) -> None:
-    """Compares the choices with those that the lake keeps. One of before keeps none yet.
+def choices_of(settings: Settings) -> dict[str, str]:
+    """Value by the variable that sets it."""
+    return {
+        "PTS_KAFKA__SHIP_EVENTS_FORMAT": settings.kafka.ship_events_format,
+        "PTS_KAFKA__SHIP_ROUTES_FORMAT": settings.kafka.ship_routes_format,
+        "PTS_KAFKA__TIMES_WITHOUT_OFFSET": settings.kafka.times_without_offset,
+    }
+
+
+def check_choices(lake_root: str, settings: Settings, is_new: bool) -> None:
+    """Compares the choices with those that the lake keeps; one of before keeps none, or not all.
 
     Args:
-        storage: Where the lake is.
         lake_root: Its root.
-        choices: Value by the variable that sets it.
+        settings: The choices.
+        is_new: Whether the lake has no batch yet.
 
     Raises:
         LakeMismatch: The lake was made with another one.
     """
-    path = f"{lake_root}/{FILE}"
-    kept = json.loads(storage.text(path)) if storage.exists(path) else choices
+    file, choices = Path(lake_root) / FILE, choices_of(settings)
+    kept = json.loads(file.read_text()) if file.exists() else {}
+    if is_new and not kept:
+        return
     for variable, value in choices.items():
-        if (before := kept.get(variable)) != value:
+        if (before := kept.get(variable, ALWAYS_BEFORE.get(variable, value))) != value:
             raise LakeMismatch(
                 f"The lake at {lake_root} was made with {variable}={before}, and here it is {value}: rows of two kinds "
                 f"would be in its tables. Set {variable}={before}; or, if that was wrong from the beginning, point "
@@ -31,10 +44,10 @@ def check_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) 
             )
 
 
-def keep_choices(storage: Storage, lake_root: str, choices: Mapping[str, str]) -> None:
+def keep_choices(lake_root: str, settings: Settings) -> None:
     """Writes the choices into a lake that keeps none yet."""
-    path = f"{lake_root}/{FILE}"
-    if not storage.exists(path):
-        storage.delete(f"{path}.new")
-        storage.write(f"{path}.new", json.dumps(dict(choices), indent=2) + "\n")
-        storage.rename(f"{path}.new", FILE)
+    file = Path(lake_root) / FILE
+    if not file.exists():
+        draft = file.with_suffix(".json.new")
+        draft.write_text(json.dumps(choices_of(settings), indent=2) + "\n")
+        draft.rename(file)

@@ -7,27 +7,32 @@ from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS, Reason
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, FieldKind, Topic, WireField
+from pipelines.contracts.wire import Wire
 from pipelines.transforms.decode import decoded
 
 INTEGER = r"\A[+-]?[0-9]+\z"
-TIMESTAMP = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?(?:Z|[+-][0-9]{2}:[0-9]{2})?\z"
+MOMENT, OFFSET = (
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?",
+    r"(?:Z|[+-][0-9]{2}:[0-9]{2})",
+)
+TIMESTAMP, TIMESTAMP_WITH_OFFSET = rf"\A{MOMENT}{OFFSET}?\z", rf"\A{MOMENT}{OFFSET}\z"
 
 KIND_MISSED: dict[FieldKind, str] = {"integer": "not a 64-bit integer", "timestamp": "not a time"}
 """What a text is that does not parse; a text field always does."""
 
 
-def judged(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
+def judged(records: DataFrame, topic: Topic, wire: Wire) -> DataFrame:
     """The records with `reason` (null: accepted), the topic's typed columns, and what `decoded` adds.
 
     Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn`
     too, and a withdrawal's tracking_number is its key.
     """
-    steps = _route_steps() if topic == SHIP_ROUTES else _event_steps()
-    return reduce(DataFrame.withColumns, steps, decoded(records, topic, wire_format))
+    steps = _route_steps() if topic == SHIP_ROUTES else _event_steps(wire.needs_offset)
+    return reduce(DataFrame.withColumns, steps, decoded(records, topic, wire.format))
 
 
 @cache
-def _event_steps() -> tuple[dict[str, Column], ...]:
+def _event_steps(needs_offset: bool) -> tuple[dict[str, Column], ...]:
     """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
     occurred_at, appended_at = F.col("occurred_at"), F.col("kafka_timestamp")
     reason = (
@@ -38,7 +43,7 @@ def _event_steps() -> tuple[dict[str, Column], ...]:
         .when(occurred_at > appended_at + F.lit(FUTURE_TOLERANCE), Reason.FROM_THE_FUTURE.value)
         .when(occurred_at < appended_at - F.lit(LATENESS_LIMIT), Reason.TOO_LATE.value)
     )
-    return {field.column: _typed(field) for field in SHIP_EVENTS.fields}, {"reason": reason}
+    return {field.column: _typed(field, needs_offset) for field in SHIP_EVENTS.fields}, {"reason": reason}
 
 
 @cache
@@ -64,21 +69,23 @@ def _route_steps() -> tuple[dict[str, Column], ...]:
     return {field.column: _typed(field) for field in SHIP_ROUTES.fields}, package, {"reason": reason}
 
 
-def _typed(field: WireField) -> Column:
+def _typed(field: WireField, needs_offset: bool = False) -> Column:
     """The field as its column's type; null where it is missing or does not parse."""
     text = F.col(f"wire.{field.column}")
     if field.kind == "integer":
         return _integer(text)
-    return _timestamp(text) if field.kind == "timestamp" else text
+    return _timestamp(text, needs_offset) if field.kind == "timestamp" else text
 
 
 def _integer(text: Column) -> Column:
     return F.when(text.rlike(INTEGER), text.try_cast("bigint"))
 
 
-def _timestamp(text: Column) -> Column:
-    """UTC where the text names no zone: the session's time zone is UTC. Digits beyond the microsecond are cut off."""
-    return F.when(text.rlike(TIMESTAMP), text.try_cast("timestamp"))
+def _timestamp(text: Column, needs_offset: bool) -> Column:
+    """UTC where the text may name no offset and does not: the session's time zone is UTC. Digits beyond the microsecond
+    are cut off.
+    """
+    return F.when(text.rlike(TIMESTAMP_WITH_OFFSET if needs_offset else TIMESTAMP), text.try_cast("timestamp"))
 
 
 def _broken_syntax_or_type(topic: Topic) -> Column:
@@ -106,8 +113,9 @@ def _has_no_time() -> Column:
     return ~F.unix_millis("kafka_timestamp").between(first + 1, last - 1)
 
 
-def detail(topic: Topic) -> Column:
+def detail(topic: Topic, wire: Wire) -> Column:
     """For a person: what exactly was wrong with a record that has a `reason`."""
+    with_offset = " with an offset" * wire.needs_offset
     texts = {field.name: F.col(f"wire.{field.column}") for field in topic.fields}
     missing = F.concat_ws(
         ", ", *(F.when(texts[field.name].isNull(), field.name) for field in topic.fields if field.is_required)
@@ -118,7 +126,10 @@ def detail(topic: Topic) -> Column:
         *(
             F.when(
                 texts[field.name].isNotNull() & F.col(field.column).isNull(),
-                F.concat(F.lit(f"{field.name} is {KIND_MISSED[field.kind]}: "), F.left(texts[field.name], F.lit(80))),
+                F.concat(
+                    F.lit(f"{field.name} is {KIND_MISSED[field.kind]}{with_offset * (field.kind == 'timestamp')}: "),
+                    F.left(texts[field.name], F.lit(80)),
+                ),
             )
             for field in topic.fields
             if field.kind in KIND_MISSED

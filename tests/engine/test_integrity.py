@@ -25,7 +25,7 @@ from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, TableState
 from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
-from tests.batches import WIRE_FORMATS, Crashed, CrashingLake, batches, new_lake, run
+from tests.batches import WIRES, Crashed, CrashingLake, batches, new_lake, run
 from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan
 
@@ -171,7 +171,7 @@ def test_no_report_is_sent_from_a_table_that_was_changed(spark: SparkSession, co
     DeltaTable.forPath(spark, str(copied / "gold" / "remaining_stops")).delete("tracking_number = 1")
     log: Any = MemoryLog(spark, RECORDS)
     with pytest.raises(LakeMismatch, match=r"gold.remaining_stops was changed while the job ran"):
-        MicroBatch(SECOND, Standing.after(last, ledger), lake, log, WIRE_FORMATS).run(ledger)
+        MicroBatch(SECOND, Standing.after(last, ledger), lake, log, WIRES).run(ledger)
     assert log.sent == []
 
 

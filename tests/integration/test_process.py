@@ -18,7 +18,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from lab.benchmarks.processes import processes
+from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
@@ -279,14 +279,39 @@ def cluster(folder: Path) -> Iterator[str]:
             each.wait(timeout=30)
 
 
-def test_a_cluster_with_two_workers_gives_the_same_tables(base: Settings, tmp_path: Path) -> None:
-    with cluster(tmp_path) as url:
+def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
+    with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
+        simulate.run(FEED, settings)
         on_cluster = {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
         conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
-        environment = settings_of(base, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
-        drained = pts(["stream", "--drain"], environment)
-    assert drained.returncode == 0, drained.stderr[-3000:]
-    assert_lake_equals_log(str(base.home / "cluster"), read_log(base.bootstrap_servers))
+        environment = settings_of(settings, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
+        with process(["stream"], environment, tmp_path / "job.log") as job:
+            wait_for(tmp_path / "job.log", '"batch_id"')
+            for worker in ("first", "second"):
+                assert any("Running task" in log.read_text() for log in (tmp_path / worker).glob("*/*/stderr")), worker
+            kill_an_executor()
+            simulate.run(FEED.model_copy(update={"seed": 7}), settings)
+            wait_until(lambda: is_through(settings), tmp_path / "job.log")
+            job.terminate()
+            assert job.wait(timeout=60) == 0
+        assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
+
+
+def kill_an_executor() -> None:
+    """Of those that this process' cluster has started."""
+    for each in descendants(os.getpid(), processes(), set()):
+        pid = each.identity[0]
+        if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            return
+    raise AssertionError("there is no executor")
+
+
+def is_through(settings: Settings) -> bool:
+    """Whether the ledger reaches the end of the log."""
+    reached = sum(part["end_offset"] for part in newest_row(settings.home / "cluster")["offsets"])
+    ends = end_offsets(settings.bootstrap_servers, ["ship-events", "ship-routes"])
+    return reached == sum(sum(partitions.values()) for partitions in ends.values())
 
 
 def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings) -> None:

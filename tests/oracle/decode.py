@@ -70,6 +70,11 @@ def timestamp(member: JsonValue) -> int:
     return seconds * 1_000_000 + int((fraction or "")[:6].ljust(6, "0"))
 
 
+def names_offset(timestamp: JsonValue) -> bool:
+    """Whether a text that is a time ends with `Z`, `+hh:mm` or `-hh:mm`."""
+    return isinstance(timestamp, str) and (timestamp[-1] == "Z" or timestamp[-6] in "+-")
+
+
 def _offset_seconds(sign: str, hours: int, minutes: int) -> int:
     if minutes > 59 or hours * 60 + minutes > _MAX_OFFSET_MINUTES:
         raise RejectedError("bad_type")

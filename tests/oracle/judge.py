@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tests.oracle.decode import decode, integer, text, timestamp
+from tests.oracle.decode import decode, integer, names_offset, text, timestamp
 from tests.oracle.json_object import JsonValue
 from tests.oracle.records import LogRecord
 from tests.oracle.rejection import RejectedError
@@ -46,14 +46,19 @@ _EVENT_NAMES = tuple(field.name for field in _EVENT_FIELDS)
 _ROUTE_NAMES = tuple(field.name for field in _ROUTE_FIELDS)
 
 
-def judge(record: LogRecord, wire_format: str) -> Row:
+def judge(record: LogRecord, wire_format: str, needs_offset: bool = False) -> Row:
     """The row of silver.ship_events or silver.ship_routes that the record makes, duplicates not yet considered.
+
+    Args:
+        record: The record.
+        wire_format: `csv` or `json`.
+        needs_offset: Whether a time that names no offset is none.
 
     Raises:
         RejectedError: with the first reason that holds.
     """
     if record.topic == "ship-events":
-        return _scan(record, wire_format)
+        return _scan(record, wire_format, needs_offset)
     if record.topic == "ship-routes":
         return _withdrawal(record) if record.value is None else _route(record, wire_format)
     raise ValueError(f"the pipeline does not read topic {record.topic}")
@@ -69,8 +74,11 @@ def coordinates(record: LogRecord) -> Row:
     }
 
 
-def _scan(record: LogRecord, wire_format: str) -> Row:
-    row = _read(decode(record.value or b"", wire_format, _EVENT_NAMES), _EVENT_FIELDS)
+def _scan(record: LogRecord, wire_format: str, needs_offset: bool) -> Row:
+    members = decode(record.value or b"", wire_format, _EVENT_NAMES)
+    row = _read(members, _EVENT_FIELDS)
+    if needs_offset and not names_offset(members["occurredAt"]):
+        raise RejectedError("bad_type")
     _check_range(row, "current_stop_id")
     _check_key(record, row)
     _check_timestamp(record)

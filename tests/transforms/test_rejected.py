@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.wire import Wire
 from pipelines.tables import SILVER_QUARANTINE
 from pipelines.transforms.judge import detail, judged
 from pipelines.transforms.rejected import REJECTED
@@ -22,6 +23,7 @@ EVENTS = [
     scan(4, offset=3),
     scan(5, clock="11:00", logged="10:00", offset=4),
 ]
+WIRE = Wire("csv")
 ROUTES = [replace(route(1, offset=0), value=b"", headers=HEADERS), replace(route(2, offset=1), key=b"\xff", value=None)]
 
 
@@ -29,7 +31,7 @@ ROUTES = [replace(route(1, offset=0), value=b"", headers=HEADERS), replace(route
 def rows(spark: SparkSession) -> Rows:
     rows = []
     for topic, records in ((SHIP_EVENTS, EVENTS), (SHIP_ROUTES, ROUTES)):
-        frame = judged(record_frame(spark, records), topic, "csv").withColumn("detail", detail(topic))
+        frame = judged(record_frame(spark, records), topic, WIRE).withColumn("detail", detail(topic, WIRE))
         columns = dict.fromkeys(("reason", *SILVER_QUARANTINE.column_names))
         rows += in_micros(answer(REJECTED, records=frame.select(*columns).toArrow())).to_pylist()
     return rows

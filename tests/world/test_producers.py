@@ -4,6 +4,7 @@ import io
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -15,16 +16,16 @@ from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, load_examples
 from pipelines.contracts.scan_values import told
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta.storage import Storage
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.explain import explanation
+from pipelines.settings import Kafka, Settings
 from pipelines.state.lake_choices import FILE, check_choices, keep_choices
 from tests.oracle.judge import judge
 from tests.oracle.makers import route, scan
 from tests.oracle.records import LogRecord
 from tests.replay.offline import fed
 
-CSV = {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "csv"}
+OTHERS = {"ship_events_format": "json", "ship_routes_format": "json", "times_without_offset": "quarantine"}
 
 
 def test_package_in_two_partitions_is_told_of_and_its_repeats_are_dropped(
@@ -98,14 +99,30 @@ def test_values_are_told_as_the_rules_read_them(wire_format: str) -> None:
         assert found == {name: row[name] or None if row[name] == "" else row[name] for name in found}, each.name
 
 
-def test_wire_format_is_chosen_once_and_kept_in_the_lake(spark: SparkSession, tmp_path: Path) -> None:
-    storage, root = Storage(spark), str(tmp_path)
+def kafka(lake: Path, **chosen: Any) -> Settings:
+    return Settings(home=lake, lake=str(lake), kafka=Kafka(**chosen))
+
+
+def test_what_changes_the_meaning_of_rows_is_chosen_once_and_kept_in_the_lake(tmp_path: Path) -> None:
+    csv, root = kafka(tmp_path), str(tmp_path)
     (tmp_path / f"{FILE}.new").write_text("{")  # of a start that was cut off
-    check_choices(storage, root, CSV)
+    check_choices(root, csv, is_new=True)
     assert not (tmp_path / FILE).exists(), "nothing is kept before the start is accepted"
-    for choices in (CSV, CSV | {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "json"}):
-        keep_choices(storage, root, choices)
-        check_choices(storage, root, CSV)
-    with pytest.raises(LakeMismatch, match=r"made with PTS_KAFKA__SHIP_EVENTS_FORMAT=csv, and here it is json"):
-        check_choices(storage, root, CSV | {"PTS_KAFKA__SHIP_EVENTS_FORMAT": "json"})
+    for settings in (csv, kafka(tmp_path, ship_events_format="json")):
+        keep_choices(root, settings)
+        check_choices(root, csv, is_new=False)
+    for variable, other in OTHERS.items():
+        with pytest.raises(LakeMismatch, match=rf"made with PTS_KAFKA__{variable.upper()}=\w+, and here it is {other}"):
+            check_choices(root, kafka(tmp_path, **{variable: other}), is_new=False)
     assert [path.name for path in tmp_path.iterdir() if path.suffix == ".json"] == [FILE]
+
+
+def test_lake_from_before_the_choice_took_times_without_an_offset_as_utc(tmp_path: Path) -> None:
+    strict, root = kafka(tmp_path, times_without_offset="quarantine"), str(tmp_path)
+    check_choices(root, strict, is_new=True)
+    (tmp_path / FILE).write_text('{"PTS_KAFKA__SHIP_EVENTS_FORMAT": "csv", "PTS_KAFKA__SHIP_ROUTES_FORMAT": "csv"}')
+    for _ in ("one that keeps the choices of its time", "one that keeps none"):
+        check_choices(root, kafka(tmp_path), is_new=False)
+        with pytest.raises(LakeMismatch, match=r"made with PTS_KAFKA__TIMES_WITHOUT_OFFSET=utc"):
+            check_choices(root, strict, is_new=False)
+        (tmp_path / FILE).unlink(missing_ok=True)

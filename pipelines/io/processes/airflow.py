@@ -114,8 +114,8 @@ def is_healthy(settings: Settings) -> bool:
 def seconds_without_a_task(settings: Settings, now: datetime) -> float | None:
     """How long ago its last task started, or its scheduler, whatever was later.
 
-    None where there is no database, or where all DAGs are paused that start a task every few minutes. All that Airflow
-    says of itself may be well while none of its tasks reaches the API server.
+    0 where all DAGs are paused that start a task every few minutes; None where its database cannot be read. All that
+    Airflow says of itself may be well while none of its tasks reaches the API server.
     """
     from sqlalchemy import DateTime, create_engine, text
     from sqlalchemy.exc import SQLAlchemyError
@@ -127,15 +127,17 @@ def seconds_without_a_task(settings: Settings, now: datetime) -> float | None:
     except SQLAlchemyError:
         return None
     moments = [moment if moment.tzinfo else moment.replace(tzinfo=UTC) for moment in found if moment]
-    return (now - max(moments)).total_seconds() if moments else None
+    return (now - max(moments)).total_seconds() if moments else 0.0
 
 
 def idle(settings: Settings) -> str | None:
-    """What is to be done about an Airflow that starts no task, for longer than PTS_HEALTH__AIRFLOW_TASK_SECONDS; None
-    while it does.
+    """What is to be done about an Airflow that cannot be asked, or that starts no task for longer than
+    PTS_HEALTH__AIRFLOW_TASK_SECONDS; None while it does.
     """
     seconds = seconds_without_a_task(settings, datetime.now(UTC))
-    if seconds is None or seconds <= settings.health.airflow_task_seconds:
+    if seconds is None:
+        return f"Airflow's database cannot be read: {LOOK.format(home(settings))}."
+    if seconds <= settings.health.airflow_task_seconds:
         return None
     return f"Airflow has started no task for {seconds:.0f} s, and should: {LOOK.format(home(settings))}."
 

@@ -4,6 +4,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from types import CodeType, FrameType, ModuleType
 from typing import Any
 
@@ -13,7 +14,8 @@ from pyspark.sql import SparkSession
 from lab.faults.fuzz import Outcome, fuzz, portions, smallest_examples
 from lab.faults.judging import judged_twice, oracle_verdict
 from lab.faults.kept import KEPT, MOMENT_MS
-from lab.faults.records import LANES, lane, record
+from lab.faults.records import LANES, Lane, lane, record
+from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.transforms import judge as rules
 from tests.oracle import csv_record, decode, json_object
@@ -31,10 +33,21 @@ def test_pipeline_and_oracle_agree_on_every_input(spark: SparkSession) -> None:
     assert outcome.counts.total() == COUNT
 
 
+@pytest.mark.parametrize("wire_format", WIRE_FORMATS)
+def test_they_agree_where_a_time_needs_an_offset(spark: SparkSession, wire_format: str) -> None:
+    of = Lane(SHIP_EVENTS, wire_format, are_few=False)
+    records = [record(SEED, number) for number in range(COUNT // 4) if lane(number) == of]
+    judged, strictly = (list(judged_twice(spark, records, each)) for each in (of, replace(of, needs_offset=True)))
+    assert not any(each.differs for each in strictly)
+    changes = {(each.found.name, now.found.name) for each, now in zip(judged, strictly, strict=True)}
+    assert (ACCEPTED, "bad_type") in changes
+    assert {now for before, now in changes if before != now} == {"bad_type"}
+
+
 def test_inputs_on_which_they_differed_get_the_verdict_of_the_contract(spark: SparkSession) -> None:
     records = [LogRecord("ship-events", 0, offset, MOMENT_MS, b"42", kept.value) for offset, kept in enumerate(KEPT)]
     expected = {kept.name: (kept.verdict, kept.verdict) for kept in KEPT}
-    for lane_of_json in (each for each in LANES if each.topic == SHIP_EVENTS and each.wire_format == "json"):
+    for lane_of_json in (Lane(SHIP_EVENTS, "json", are_few) for are_few in (False, True)):
         judged = judged_twice(spark, records, lane_of_json)
         verdicts = ((each.found.name, each.expected.name) for each in judged)
         assert dict(zip((kept.name for kept in KEPT), verdicts, strict=True)) == expected
@@ -113,7 +126,7 @@ def test_every_line_of_the_oracles_parsers_is_reached() -> None:
     sys.settrace(trace)
     try:
         for each in records:
-            oracle_verdict(each, lane(each.offset))
+            oracle_verdict(each, replace(lane(each.offset), needs_offset=True))
     finally:
         sys.settrace(before)
     for module in PARSERS:

@@ -16,10 +16,11 @@ from pyspark.sql import SparkSession
 from lab.faults.damage import INVALID_UTF8
 from lab.faults.judging import oracle_verdict
 from lab.faults.poison import Measured, bad, bad_json, good, good_json, huge, large, told_ratios
-from lab.faults.records import LANES
+from lab.faults.records import Lane
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES, Topic
+from pipelines.contracts.wire import Wire
 from pipelines.simulation.record import Record
 from pipelines.simulation.wire import Format, encoder
 from pipelines.tables import BRONZE_SHIP_EVENTS, BRONZE_SHIP_ROUTES
@@ -143,8 +144,8 @@ def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers
 ) -> None:
     records = poisoned(wire_format)
     lake = new_lake(spark, str(tmp_path))
-    formats = dict.fromkeys((topic.name for topic in INPUT_TOPICS), wire_format)
-    _, log = run(lake, spark, records, batches(records), wire_formats=formats)
+    wires = dict.fromkeys((topic.name for topic in INPUT_TOPICS), Wire(wire_format))
+    _, log = run(lake, spark, records, batches(records), wires=wires)
 
     found, expected = tables(lake), expected_rows(records, wire_format)
     assert {name: shortened(rows) for name, rows in found.items()} == {
@@ -161,7 +162,7 @@ def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers
 
 
 def test_records_of_the_measured_drain_are_good_and_bad_for_every_reason() -> None:
-    in_csv, in_json = (lane for lane in LANES if lane.topic == SHIP_EVENTS and not lane.are_few)
+    in_csv, in_json = (Lane(SHIP_EVENTS, wire_format, are_few=False) for wire_format in WIRE_FORMATS)
     verdicts = {
         maker: Counter(oracle_verdict(_on_log(maker(number)), lane).name for number in range(40))
         for lane, makers in ((in_csv, (good, bad, large, huge)), (in_json, (good_json, bad_json)))

@@ -1,0 +1,21 @@
+"""How a deployment's producers write the values of a topic."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Wire:
+    """How the values of a topic are written.
+
+    Attributes:
+        format: One CSV record, or one JSON object.
+        needs_offset: Whether a time that names no offset breaks the contract; otherwise it is one in UTC.
+    """
+
+    format: Literal["csv", "json"]
+    needs_offset: bool = False
+
+    def __str__(self) -> str:
+        """As replays keep it."""
+        return f"{self.format}, times with an offset" if self.needs_offset else self.format
