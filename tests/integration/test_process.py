@@ -285,6 +285,7 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
         on_cluster = {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
         conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
         environment = settings_of(settings, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
+        environment |= {"PTS_STREAM__FOLLOW_SECONDS": "1"}
         with process(["stream"], environment, tmp_path / "job.log") as job:
             wait_for(tmp_path / "job.log", '"batch_id"')
             for worker in ("first", "second"):
@@ -308,8 +309,11 @@ def kill_an_executor() -> None:
 
 
 def is_through(settings: Settings) -> bool:
-    """Whether the ledger reaches the end of the log."""
-    reached = sum(part["end_offset"] for part in newest_row(settings.home / "cluster")["offsets"])
+    """Whether all tables stand at the end of the log."""
+    newest = newest_row(settings.home / "cluster")
+    reached = sum(part["end_offset"] for part in newest["offsets"])
+    if any(table["position"] < newest["batch_id"] for table in newest["tables"]):
+        return False
     ends = end_offsets(settings.bootstrap_servers, ["ship-events", "ship-routes"])
     return reached == sum(sum(partitions.values()) for partitions in ends.values())
 
