@@ -12,6 +12,9 @@ from typing import Any
 from lab.faults import brokers, clocks, disks, kills, lake_files, writers
 from lab.faults.scene import NotPermitted, Scene
 
+PLACE = tempfile.gettempdir()
+"""Of the folders of cases; the product moves that of temporary files below the home of a case that has begun."""
+
 KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-job": kills.job,
     "kill-job-before-commit": kills.job_before_commit,
@@ -133,7 +136,7 @@ def repeatable(case: Case) -> Iterator[None]:
 def judged(case: Case) -> Verdict:
     """The same, as a verdict. The folder stays when a promise was broken."""
     began = time.monotonic()
-    folder = Path(tempfile.mkdtemp(prefix="pts-fault-"))
+    folder = Path(tempfile.mkdtemp(prefix="pts-fault-", dir=PLACE))
 
     def seconds() -> float:
         return round(time.monotonic() - began, 1)

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 
-from lab.benchmarks.processes import descendants, processes
+from lab.benchmarks.processes import Process, descendants, processes
 from lab.faults.auditor import Auditor
 from lab.faults.gaps import OF_TASKS, Gaps
 from pipelines import commands
@@ -307,9 +307,10 @@ class Scene:
         one that starts them.
         """
         there = task_processes(job.pid)
-        for pid in [self.chance.choice(there)] if there and self.chance.random() < ONE_TASK else there:
+        doing = [each for each in there if each.identity[0] not in {other.parent for other in there}]
+        for each in [self.chance.choice(doing)] if doing and self.chance.random() < ONE_TASK else there:
             with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+                os.kill(each.identity[0], signal.SIGKILL)
         if there:
             self.auditor.note_fault(is_outage=False)
 
@@ -321,15 +322,14 @@ class Scene:
         self.done("verify")
 
 
-def task_processes(job: int) -> list[int]:
+def task_processes(job: int) -> list[Process]:
     """Those that do tasks of a job, and the one that has started them."""
-    family = [process.identity[0] for process in descendants(job, processes(), set())]
-    return [pid for pid in family if is_of_tasks(pid)]
+    return [each for each in descendants(job, processes(), set()) if is_of_tasks(each.identity[0])]
 
 
 def is_of_tasks(pid: int) -> bool:
     try:
-        return b"task_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
+        return b"pipelines.engine.task_daemon" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:  # it has ended meanwhile
         return False
 

@@ -67,7 +67,7 @@ CAUSES = (
         "The Kafka brokers stopped answering. Start again when they are back: the job goes on where it stopped.",
     ),
     Cause(
-        r"Python worker exited unexpectedly",
+        r"Python worker exited unexpectedly|EOFException occurred while reading the port number",
         JavaEnded,
         "A process of Spark's tasks ended by itself, again and again: the machine may have no memory left for it. "
         "Nothing is lost: start again.",

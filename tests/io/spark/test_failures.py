@@ -23,6 +23,7 @@ MESSAGES = [
     ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log.", AnotherWriter),
     ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.", BrokerUnavailable),
     ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", JavaEnded),
+    ("org.apache.spark.SparkException: EOFException occurred while reading the port number from a", JavaEnded),
     ("_duckdb.OutOfMemoryException: Out of Memory Error: failed to allocate data of size", JavaEnded),
     ("pipelines.errors.LakeMismatch: Table silver.ship_events refuses rows that break", LakeMismatch),
     ("org.apache.kafka.common.errors.LeaderNotAvailableException: There is no leader for this", BrokerUnavailable),
