@@ -96,8 +96,8 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
         default=1_500_000,
         ge=1,
         description="Most records that one micro-batch takes from the log. Larger batches drain a backlog faster, "
-        "need more memory and make a stop take longer: 1,000,000 are some 25 s of work on two cores with a warm JVM, "
-        "and 65 s with a cold one. Far below 1,000 the fixed cost of a batch dominates.",
+        "need more memory and make a stop take longer: 1,000,000 are some 17 s of work on two cores with a warm JVM, "
+        "and 42 s with a cold one. Far below 1,000 the fixed cost of a batch dominates.",
     )
     trigger_seconds: float = Field(
         default=0.0,
