@@ -11,7 +11,7 @@ PEERS = HOME / "peers"
 
 
 def once(folder: Path, digest: str, make: Callable[[Path], None]) -> None:
-    """Makes the folder anew unless its stamp says that it was made from the same input."""
+    """Makes the folder again unless its stamp says that it was made from the same input."""
     stamp = folder / ".made-from"
     if stamp.is_file() and stamp.read_text() == digest:
         return

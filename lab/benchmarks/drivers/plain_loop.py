@@ -1,6 +1,6 @@
 """The floor with a broker: one process reads portions of the log and writes what each adds; gold is made at the end.
 
-Its state is in memory, and its writes know nothing of each other: after a crash it has to begin anew.
+Its state is in memory, and its writes know nothing of each other: after a crash it starts over.
 """
 
 from pathlib import Path

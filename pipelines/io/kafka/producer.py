@@ -21,7 +21,7 @@ REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._
 
 
 CHANGED = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC}
-"""How librdkafka answers for a topic that was made anew, with fewer partitions, since it looked."""
+"""How librdkafka answers for a topic that was recreated, with fewer partitions, since it looked."""
 
 
 class TopicChanged(BrokerUnavailable):
