@@ -32,7 +32,7 @@ def drain(spark: SparkSession, settings: Settings) -> None:
 def empty_log(broker: str, home: Path, **kafka: Any) -> Iterator[Settings]:
     """Settings of a lake in a home of its own, on a log whose topics are new; they are deleted at the end."""
     settings = Settings(home=home, kafka=Kafka(bootstrap_servers=broker, **kafka))
-    topics.run(commands.Topics(), settings)
+    assert topics.run(commands.Topics(), settings) == topics.NAMES, f"{broker} still has another test's log"
     try:
         yield settings
     finally:

@@ -1,0 +1,94 @@
+"""The job on a cluster of real processes."""
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from lab.benchmarks.processes import descendants, processes
+from pipelines import commands
+from pipelines.io.kafka.admin import end_offsets
+from pipelines.session import RUNTIME
+from pipelines.settings import Settings
+from pipelines.stack import simulate
+from tests.brokers import empty_log
+from tests.comparison import assert_lake_equals_log
+from tests.integration.log_reader import read_log
+from tests.integration.pts_process import SHORT_LIVED, newest_row, process, settings_of, wait_for, wait_until
+from tests.ports import unused_ports
+
+pytestmark = pytest.mark.long
+
+FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
+
+
+@contextmanager
+def cluster(folder: Path) -> Iterator[str]:
+    """A Spark standalone master with two workers on loopback; gives its URL."""
+    port, ui_port = unused_ports()
+    java = [str(RUNTIME / "java" / "bin" / "java"), "-Xmx256m", "-cp", f"{Path(pyspark.__file__).parent}/jars/*"]
+    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
+    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g"]
+    url = f"spark://127.0.0.1:{port}"
+    environment = os.environ | {"JAVA_HOME": str(RUNTIME / "java"), "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_SCALA_VERSION": "2.13"}
+    started = []
+    try:
+        for name, command in [
+            ("master", [*master, "--webui-port", str(ui_port)]),
+            ("first", [*worker, "--webui-port", "0", "--work-dir", str(folder / "first"), url]),
+            ("second", [*worker, "--webui-port", "0", "--work-dir", str(folder / "second"), url]),
+        ]:
+            with (folder / f"{name}.log").open("wb") as out:
+                started.append(subprocess.Popen([*java, *command], env=environment, stdout=out, stderr=out))
+        wait_for(folder / "master.log", "Registering worker", count=2)
+        yield url
+    finally:
+        for each in reversed(started):
+            each.terminate()
+            each.wait(timeout=30)
+
+
+def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
+    with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
+        simulate.run(FEED, settings)
+        on_cluster = {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
+        conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
+        environment = settings_of(settings, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
+        environment |= {"PTS_STREAM__FOLLOW_SECONDS": "1"}
+        with process(["stream"], environment, tmp_path / "job.log") as job:
+            wait_for(tmp_path / "job.log", '"batch_id"')
+            for worker in ("first", "second"):
+                assert any("Running task" in log.read_text() for log in (tmp_path / worker).glob("*/*/stderr")), worker
+            kill_an_executor()
+            simulate.run(FEED.model_copy(update={"seed": 7}), settings)
+            wait_until(lambda: is_through(settings), tmp_path / "job.log")
+            job.terminate()
+            assert job.wait(timeout=60) == 0
+        assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
+
+
+def kill_an_executor() -> None:
+    """Of those that this process' cluster has started."""
+    for each in descendants(os.getpid(), processes(), set()):
+        pid = each.identity[0]
+        if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
+            os.kill(pid, signal.SIGKILL)
+            return
+    raise AssertionError("there is no executor")
+
+
+def is_through(settings: Settings) -> bool:
+    """Whether all tables stand at the end of the log."""
+    newest = newest_row(settings.home / "cluster")
+    reached = sum(part["end_offset"] for part in newest["offsets"])
+    if any(table["position"] < newest["batch_id"] for table in newest["tables"]):
+        return False
+    ends = end_offsets(settings.bootstrap_servers, ["ship-events", "ship-routes"])
+    return reached == sum(sum(partitions.values()) for partitions in ends.values())
