@@ -36,7 +36,7 @@ class Topic:
     cleanup_policy: Literal["delete", "compact"]
     fields: tuple[WireField, ...] = ()
     """In the order of the CSV columns; the members of a JSON object have the same names."""
-    config: dict[str, str] = field(default_factory=dict)
+    config: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def broker_config(self) -> dict[str, str]:

@@ -28,7 +28,7 @@ from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 from pipelines.transforms.expiry import is_expired
-from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.judge import judged
 from pipelines.transforms.windows import MICROSECOND
 
 
@@ -149,14 +149,10 @@ class MicroBatch:
         for part in (part for flow in flows for part in self._unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
-        wire = self._wires[topic.name]
-        records = judged(self._log.records(topic.name, _of(topic, wanted)), topic, wire)
-        records = records.withColumn("detail", detail(topic, wire))
+        records = self._log.records(topic.name, _of(topic, wanted))
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
-        columns = dict.fromkeys(name for flow in flows for name in (*flow.into.column_names, "reason"))
-        columns.pop("ingested_at", None)
         self._written[topic.name] = record_tasks.write(
-            records.select(*columns),
+            judged(records, topic, self._wires[topic.name]),
             [self._record_flow(flow) for flow in missing],
             within(_of(topic, self._batch.ranges)),
             self._batch.started_at,

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from itertools import chain
 
 import pyarrow as pa
@@ -71,20 +72,28 @@ def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingest
     """Runs the job.
 
     Args:
-        records: Judged, in the columns that the queries read. What one task reads, is one partition of the frame.
+        records: Judged. What one task reads, is one partition of the frame.
         flows: What is made of them.
         of_batch: SQL: which of the records are the batch's own; others are there for tables that were behind.
         ingested_at: When the batch began. Among the columns of the frame, it would be a constant in what Spark
             compiles, which would then be compiled anew for each batch.
     """
+    wanted = {"kafka_partition", "kafka_offset", "reason"}.union(*(flow.into.column_names for flow in flows))
+    columns = _columns(frozenset(wanted - {"ingested_at"}))
     task = _task(flows, of_batch, ingested_at)
-    rows = records.withColumn("headers", _headers_as_text()).mapInArrow(task, "written BINARY").collect()
+    rows = records.select(*columns).mapInArrow(task, "written BINARY").collect()
     parts: list[Written] = [pickle.loads(row["written"]) for row in rows]
     files = {flow.name: tuple(chain.from_iterable(part.files[flow.name] for part in parts)) for flow in flows}
     for flow in flows:
         if flow.known and len(files[flow.name]) > 1:
             files[flow.name] = _each_once(flow, files[flow.name])
     return Written(sum(part.read_count for part in parts), sum(part.rejected_count for part in parts), files)
+
+
+@cache
+def _columns(names: frozenset[str]) -> list[Column]:
+    """Made once: each is some calls into the JVM."""
+    return [_headers_as_text() if name == "headers" else F.col(name) for name in sorted(names)]
 
 
 def _headers_as_text() -> Column:
@@ -95,14 +104,14 @@ def _headers_as_text() -> Column:
         "headers",
         lambda each: F.struct(F.hex(F.encode(each["key"], "UTF-8")).alias("key"), F.hex(each["value"]).alias("value")),
     )
-    return F.to_json(header)
+    return F.to_json(header).alias("headers")
 
 
-HEADERS = """
+HEADERS = """ REPLACE (
     list_transform(
         from_json(headers, '[{"key": "VARCHAR", "value": "VARCHAR"}]'),
         lambda each: {'key': decode(unhex(each.key)), 'value': unhex(each.value)}
-    ) AS headers
+    ) AS headers)
 """
 """What `_headers_as_text` made of them, as it was before."""
 
@@ -116,7 +125,7 @@ def _task(
             return
         with closing(duck.cursor(threads=1)) as cursor:
             cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
-            columns = f"* REPLACE ({HEADERS}), {moment(ingested_at)} AS ingested_at"
+            columns = f"*{HEADERS * ('headers' in first.schema.names)}, {moment(ingested_at)} AS ingested_at"
             cursor.execute(f"CREATE TEMP TABLE every_record AS SELECT {columns} FROM arriving")
             counted = f"SELECT count(*), count(reason) FROM every_record WHERE {of_batch}"
             ((read_count, rejected_count),) = cursor.execute(counted).fetchall()

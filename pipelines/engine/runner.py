@@ -1,5 +1,6 @@
 """What every job does that brings a lake along the log: prepare the tables, run batches, bring up what follows."""
 
+import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 
@@ -33,6 +34,7 @@ class LakeJob(ABC):
         self._wires = wires(settings)
         self.lake = Lake(spark, root)
         self.last: LedgerRow | None = None
+        self._group = f"pts-{uuid.uuid4()}"
         self._cycle = Cycle(settings.stream.follow_seconds)
         self._standing = Standing()
         self._rebuilds: frozenset[str] = frozenset()

@@ -82,7 +82,7 @@ class LiveJob(LakeJob):
         super().__init__(spark, settings, settings.lake_root)
         self._lock = lock
         self._errand = errand
-        self._checkpoint = Checkpoint(spark, f"{settings.lake_root}/_checkpoints/{QUERY}")
+        self._checkpoint = Checkpoint(f"{settings.lake_root}/_checkpoints/{QUERY}")
         self._under_way = threading.Lock()
         self._stop = threading.Event()
         self._failure: Exception | None = None
@@ -98,7 +98,7 @@ class LiveJob(LakeJob):
             raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
 
     def _log(self, spark: SparkSession) -> KafkaLog:
-        return KafkaLog(spark, self._settings.bootstrap_servers)
+        return KafkaLog(spark, self._settings.bootstrap_servers, self._group)
 
     def _log_bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset that each partition still holds, and that of its next record."""

@@ -108,7 +108,7 @@ class ReplayJob(LakeJob):
         self._kafka_begin = begin_offsets(settings.bootstrap_servers, replay.begin)
 
     def _log(self, spark: SparkSession) -> StitchedLog:
-        kafka = KafkaLog(spark, self._settings.bootstrap_servers)
+        kafka = KafkaLog(spark, self._settings.bootstrap_servers, self._group)
         return StitchedLog(kafka, self._kafka_begin, Lake(spark, self._settings.lake_root))
 
     def _planner(self) -> str:

@@ -42,7 +42,7 @@ from pipelines.tables import (
 )
 from pipelines.tables.record import RECORD_KEY
 from pipelines.transforms.expiry import is_expired, moment
-from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.judge import judged
 from pipelines.transforms.remaining_stops import REMAINING_STOPS
 from pipelines.transforms.windows import MICROSECOND, hour_of, hour_spans
 
@@ -125,7 +125,7 @@ class Redrive:
             wire = wires(settings)[topic.name]
             records = judged(old.where(F.col("kafka_topic") == topic.name), topic, wire)
             columns = dict.fromkeys(("old_reason", "old_detail", *SILVER_QUARANTINE.column_names, *silver.column_names))
-            found = records.withColumn("detail", detail(topic, wire)).select(*columns).toArrow()
+            found = records.select(*columns).toArrow()
             self._cursor.register("found", found)
             self._cursor.execute(f"CREATE TEMP TABLE {_judged(topic)} AS FROM found")
 

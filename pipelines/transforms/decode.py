@@ -1,15 +1,15 @@
 """What do the bytes of a value say? Both wire formats end in one shape: text by field, and what is wrong with it.
 
-The result is the records with
+What is added to the records:
   `syntax`    a `Reason` (`empty`, `not_utf8`, `malformed`), or null when the value could be taken apart;
   `wire`      struct of strings, one per column of the topic's fields; null where the field is missing;
   `mistyped`  name of the first field that has the wrong JSON type; null for CSV;
   `expected`  what the value should have been, for a person.
 """
 
-from functools import cache, reduce
+from functools import reduce
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import Reason
@@ -34,18 +34,12 @@ type, by recursion: at some hundreds of levels the stack overflows, and that end
 
 FLAT_OBJECT = r"\A[^\[{]*+\{[^\[{]*+\z"
 
-SCRATCH = ("broken", "text", "line", "fields", "document", "is_flat")
-"""Columns that only the steps need."""
 
+def decoding(topic: Topic, wire_format: str) -> tuple[dict[str, Column], ...]:
+    """Columns to add, one step after the other, to take values apart by the deployment's wire format (`csv`, `json`).
 
-def decoded(records: DataFrame, topic: Topic, wire_format: str) -> DataFrame:
-    """Takes values apart by the deployment's wire format (`csv` or `json`)."""
-    return reduce(DataFrame.withColumns, _steps(topic.fields, wire_format), records).drop(*SCRATCH)
-
-
-@cache
-def _steps(fields: tuple[WireField, ...], wire_format: str) -> tuple[dict[str, Column], ...]:
-    """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
+    Those that only the steps need come with them.
+    """
     text = F.col("value").cast("string")
     checked = {
         "broken": F.when(F.coalesce(F.length("value"), F.lit(0)) == 0, Reason.EMPTY.value).when(
@@ -54,7 +48,7 @@ def _steps(fields: tuple[WireField, ...], wire_format: str) -> tuple[dict[str, C
         "text": text,
     }
     by_format = {"csv": _from_csv, "json": _from_json}[wire_format]
-    return (checked, *by_format(fields))
+    return (checked, *by_format(topic.fields))
 
 
 def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:

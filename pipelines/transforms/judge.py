@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS, Reason
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, FieldKind, Topic, WireField
 from pipelines.contracts.wire import Wire
-from pipelines.transforms.decode import decoded
+from pipelines.transforms.decode import decoding
 
 INTEGER = r"\A[+-]?[0-9]+\z"
 MOMENT, OFFSET = (
@@ -22,18 +22,23 @@ KIND_MISSED: dict[FieldKind, str] = {"integer": "not a 64-bit integer", "timesta
 
 
 def judged(records: DataFrame, topic: Topic, wire: Wire) -> DataFrame:
-    """The records with `reason` (null: accepted), the topic's typed columns, and what `decoded` adds.
+    """The records with `reason` (null: accepted), `detail` (for a person: what exactly was wrong), the topic's typed
+    columns, and others that are needed on the way (`decoding`).
 
     Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn`
     too, and a withdrawal's tracking_number is its key.
     """
-    steps = _route_steps() if topic == SHIP_ROUTES else _event_steps(wire.needs_offset)
-    return reduce(DataFrame.withColumns, steps, decoded(records, topic, wire.format))
+    return reduce(DataFrame.withColumns, _steps(topic, wire), records)
 
 
 @cache
-def _event_steps(needs_offset: bool) -> tuple[dict[str, Column], ...]:
+def _steps(topic: Topic, wire: Wire) -> tuple[dict[str, Column], ...]:
     """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
+    by_topic = _route_steps() if topic == SHIP_ROUTES else _event_steps(wire.needs_offset)
+    return (*decoding(topic, wire.format), *by_topic, {"detail": _detail(topic, wire)})
+
+
+def _event_steps(needs_offset: bool) -> tuple[dict[str, Column], ...]:
     occurred_at, appended_at = F.col("occurred_at"), F.col("kafka_timestamp")
     reason = (
         _broken_syntax_or_type(SHIP_EVENTS)
@@ -46,7 +51,6 @@ def _event_steps(needs_offset: bool) -> tuple[dict[str, Column], ...]:
     return {field.column: _typed(field, needs_offset) for field in SHIP_EVENTS.fields}, {"reason": reason}
 
 
-@cache
 def _route_steps() -> tuple[dict[str, Column], ...]:
     is_withdrawn = F.col("value").isNull()
     package = {
@@ -113,8 +117,7 @@ def _has_no_time() -> Column:
     return ~F.unix_millis("kafka_timestamp").between(first + 1, last - 1)
 
 
-def detail(topic: Topic, wire: Wire) -> Column:
-    """For a person: what exactly was wrong with a record that has a `reason`."""
+def _detail(topic: Topic, wire: Wire) -> Column:
     with_offset = " with an offset" * wire.needs_offset
     texts = {field.name: F.col(f"wire.{field.column}") for field in topic.fields}
     missing = F.concat_ws(

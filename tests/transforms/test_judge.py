@@ -12,7 +12,7 @@ from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, Topic
 from pipelines.contracts.wire import Wire
 from pipelines.simulation.wire import Format
-from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.judge import judged
 from tests.frames import record_frame
 from tests.oracle.json_object import MAX_JSON_DEPTH
 from tests.oracle.judge import judge
@@ -35,7 +35,7 @@ def test_examples_get_their_verdicts(
             for number, example in enumerate(examples)
         ],
     )
-    verdicts_of = judged(records, topic, wire).select("kafka_offset", "reason", detail(topic, wire).alias("detail"))
+    verdicts_of = judged(records, topic, wire).select("kafka_offset", "reason", "detail")
     rows = verdicts_of.orderBy("kafka_offset").collect()
     verdicts = {example.name: row["reason"] or ACCEPTED for example, row in zip(examples, rows, strict=True)}
     assert verdicts == {example.name: verdict_on(example, topic, wire) for example in examples}
@@ -61,7 +61,7 @@ def test_time_without_an_offset_is_none_where_that_is_chosen(spark: SparkSession
     ]
     records = [replace(record, offset=number, value=value) for number, value in enumerate(values)]
     frame = judged(record_frame(spark, records), SHIP_EVENTS, wire).orderBy("kafka_offset")
-    first, *others = frame.select("reason", detail(SHIP_EVENTS, wire), F.unix_micros("occurred_at")).collect()
+    first, *others = frame.select("reason", "detail", F.unix_micros("occurred_at")).collect()
     assert tuple(first) == ("bad_type", "occurredAt is not a time with an offset: 2026-03-01T10:00:00", None)
     assert [tuple(row) for row in others] == [(None, None, record.timestamp)] * 2
 
@@ -70,9 +70,7 @@ def test_what_is_told_of_a_key_that_is_not_utf8_can_be_read(spark: SparkSession)
     """Parquet readers other than Spark refuse a file with a text that is not."""
     record = replace(scan(clock="10:00", offset=0), key=b"\xff42")
     (row,) = (
-        judged(record_frame(spark, [record]), SHIP_EVENTS, Wire("csv"))
-        .select(detail(SHIP_EVENTS, Wire("csv")).cast("binary"))
-        .collect()
+        judged(record_frame(spark, [record]), SHIP_EVENTS, Wire("csv")).select(F.col("detail").cast("binary")).collect()
     )
     assert bytes(row[0]).decode().startswith("the key is \ufffd42, ")
 

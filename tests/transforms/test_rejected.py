@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
 from pipelines.tables import SILVER_QUARANTINE
-from pipelines.transforms.judge import detail, judged
+from pipelines.transforms.judge import judged
 from pipelines.transforms.rejected import REJECTED
 from tests.comparison import Rows, expected_rows, in_micros
 from tests.frames import in_order, record_frame
@@ -31,7 +31,7 @@ ROUTES = [replace(route(1, offset=0), value=b"", headers=HEADERS), replace(route
 def rows(spark: SparkSession) -> Rows:
     rows = []
     for topic, records in ((SHIP_EVENTS, EVENTS), (SHIP_ROUTES, ROUTES)):
-        frame = judged(record_frame(spark, records), topic, WIRE).withColumn("detail", detail(topic, WIRE))
+        frame = judged(record_frame(spark, records), topic, WIRE)
         columns = dict.fromkeys(("reason", *SILVER_QUARANTINE.column_names))
         rows += in_micros(answer(REJECTED, records=frame.select(*columns).toArrow())).to_pylist()
     return rows

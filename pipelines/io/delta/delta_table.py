@@ -1,6 +1,7 @@
 """A Delta table in a folder, opened by delta-rs."""
 
 import json
+import re
 import threading
 from contextlib import suppress
 from pathlib import Path
@@ -9,6 +10,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.errors import LakeMismatch, first_sentence
+
+MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
+"""What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
 
 class Tables:

@@ -7,6 +7,7 @@ delta-rs, which carries a transaction.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from pathlib import Path
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -25,9 +26,8 @@ from pipelines.io.delta.definition import (
     schema_of,
 )
 from pipelines.io.delta.delta_rs import Spans
-from pipelines.io.delta.delta_table import Tables, opened
+from pipelines.io.delta.delta_table import MISREAD_PATH, Tables, opened
 from pipelines.io.delta.parquet import file_list, parquet_rows
-from pipelines.io.delta.storage import MISREAD_PATH, Storage
 from pipelines.io.delta.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
 
@@ -56,7 +56,6 @@ class Lake:
         self.root = root
         self.versions = dict(versions or {})
         self.spark = spark
-        self._storage = Storage(spark)
         self._tables = Tables()
 
     def in_session(self, spark: SparkSession) -> "Lake":
@@ -90,7 +89,7 @@ class Lake:
 
     def _create(self, table: Table) -> None:
         path = self.path(table)
-        if foreign := set(self._storage.names(path)) - {"_delta_log"}:
+        if foreign := _names(path) - {"_delta_log"}:
             raise LakeMismatch(
                 f"Table {table.name} cannot be created at {path}: there are other files, for example {min(foreign)}."
             )
@@ -278,7 +277,7 @@ class Lake:
         """What a table lacks, for a person: data files of its newest version. None when all are there."""
         named = self.files(table)
         # Only now what is there: between the two, a compaction may add files, but takes none away that was named.
-        there = set(self._storage.names(self.path(table)))
+        there = _names(self.path(table))
         missing = sorted(name for path in named if (name := _name(path)) not in there)
         return f"lacks {len(missing)} of its data files, for example {missing[0]}" if missing else None
 
@@ -286,7 +285,7 @@ class Lake:
         return self._tables.newest(self.path(table))
 
     def log(self, table: Table) -> TableLog:
-        return TableLog(self._storage, self.path(table))
+        return TableLog(self.path(table))
 
     def _seen(self, table: Table, own: Transaction | None) -> tuple[int, Change | None]:
         """Takes note of the table's new commits: the newest version, and the commit by the own transaction."""
@@ -350,3 +349,8 @@ def _same(name: str, table: Table) -> str:
 
 def _name(path: str) -> str:
     return path.rpartition("/")[2]
+
+
+def _names(folder: str) -> set[str]:
+    """What is in a folder; nothing when there is none."""
+    return {each.name for each in Path(folder).iterdir()} if Path(folder).exists() else set()

@@ -7,11 +7,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta.storage import Storage
 
 WIDENED = "widened-condition"
 """Writer of the commits by which a table of before gets a condition of its record that was replaced by a wider one."""
@@ -69,9 +69,8 @@ class Change:
 class TableLog:
     """The log of one table, read only."""
 
-    def __init__(self, storage: Storage, table_path: str) -> None:
-        self._storage = storage
-        self._folder = f"{table_path}/_delta_log"
+    def __init__(self, table_path: str) -> None:
+        self._folder = Path(table_path, "_delta_log")
 
     def newest_version(self) -> int:
         """By a look at the whole folder.
@@ -79,13 +78,13 @@ class TableLog:
         Raises `LakeMismatch` when its commit is empty or torn. Power that is lost leaves such files, and not every
         reader notices: to delta-rs, an empty one is a version in which nothing happened.
         """
-        names = self._storage.names(self._folder)
+        names = (file.name for file in self._folder.iterdir())
         version = max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
         self._actions(version)
         return version
 
     def has(self, version: int) -> bool:
-        return self._storage.exists(self._file(version))
+        return self._file(version).exists()
 
     def changes(self, after: int) -> Iterator[Change]:
         """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
@@ -117,7 +116,7 @@ class TableLog:
     def _actions(self, version: int) -> list[dict[str, Any]]:
         file = self._file(version)
         try:
-            actions = [json.loads(line) for line in self._storage.text(file).splitlines()]
+            actions = [json.loads(line) for line in file.read_text().splitlines()]
         except ValueError:
             actions = []
         if not actions:
@@ -128,5 +127,5 @@ class TableLog:
             )
         return actions
 
-    def _file(self, version: int) -> str:
-        return f"{self._folder}/{version:020d}.json"
+    def _file(self, version: int) -> Path:
+        return self._folder / f"{version:020d}.json"

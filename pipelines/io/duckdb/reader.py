@@ -21,8 +21,8 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
+from pipelines.io.delta.delta_table import MISREAD_PATH
 from pipelines.io.delta.parquet import file_list, identifier, literal, parquet_rows
-from pipelines.io.delta.storage import MISREAD_PATH
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES, SCHEMAS
 

@@ -2,6 +2,7 @@
 
 import json
 import time
+import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from functools import reduce
@@ -106,12 +107,20 @@ class RecordLog(Protocol):
 
 
 class KafkaLog:
-    """The topics of one cluster, seen from Spark."""
+    """The topics of one cluster, seen from Spark.
 
-    def __init__(self, spark: SparkSession, bootstrap_servers: str) -> None:
+    Args:
+        spark: The session in which frames are read.
+        bootstrap_servers: The cluster.
+        group: The `group.id` by which Spark knows the consumers that it keeps, with what they have fetched ahead, from
+            one range to the next: one for each job. The brokers know of no such group, for nothing is committed to it.
+    """
+
+    def __init__(self, spark: SparkSession, bootstrap_servers: str, group: str | None = None) -> None:
         self._spark = spark
         self._servers = bootstrap_servers
         self._options = {"kafka.bootstrap.servers": bootstrap_servers}
+        self._group = group or f"pts-{uuid.uuid4()}"
 
     def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
@@ -140,7 +149,7 @@ class KafkaLog:
         frame = (
             self._spark.read.format("kafka")
             .options(**self._options, includeHeaders="true", failOnDataLoss="true")
-            .options(**COMMITTED, **CONSUMER)
+            .options(**COMMITTED, **CONSUMER, **{"kafka.group.id": self._group})
             .option("assign", _json({topic: [part.partition for part in wanted]}))
             .option("startingOffsets", _json({topic: {str(part.partition): part.start for part in wanted}}))
             .option("endingOffsets", _json({topic: {str(part.partition): part.end for part in wanted}}))

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.kafka.log import OffsetRange
@@ -27,62 +26,62 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_batches_follow_each_other_from_the_first_offsets_on(spark: SparkSession, folder: Path) -> None:
-    checkpoint = Checkpoint(spark, str(folder))
+def test_batches_follow_each_other_from_the_first_offsets_on(folder: Path) -> None:
+    checkpoint = Checkpoint(str(folder))
     assert checkpoint.query_id() == "query"
     assert (checkpoint.last_planned(), checkpoint.last_committed()) == (1, 0)
     assert checkpoint.ranges(0) == (OffsetRange("ship-events", 0, 3, 10), OffsetRange("ship-events", 1, 0, 4))
     assert checkpoint.ranges(1) == (OffsetRange("ship-events", 0, 10, 12), OffsetRange("ship-events", 1, 4, 4))
 
 
-def test_a_checkpoint_that_is_not_there_says_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    checkpoint = Checkpoint(spark, str(tmp_path / "none"))
+def test_a_checkpoint_that_is_not_there_says_nothing(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(str(tmp_path / "none"))
     assert (checkpoint.query_id(), checkpoint.last_planned(), checkpoint.last_committed()) == (None, None, None)
 
 
-def test_planned_batches_without_an_identity_are_refused(spark: SparkSession, folder: Path) -> None:
+def test_planned_batches_without_an_identity_are_refused(folder: Path) -> None:
     (folder / "metadata").unlink()
     with pytest.raises(LakeMismatch, match="lost its file `metadata`"):
-        Checkpoint(spark, str(folder)).query_id()
+        Checkpoint(str(folder)).query_id()
 
 
 @pytest.mark.parametrize(
     ("name", "left"),
     [("metadata", ""), ("offsets/1", ""), ("offsets/1", "v1"), ("offsets/1", 'v1\n{"conf": 1}'), ("commits/0", "")],
 )
-def test_torn_file_is_refused_by_its_name(spark: SparkSession, folder: Path, name: str, left: str) -> None:
+def test_torn_file_is_refused_by_its_name(folder: Path, name: str, left: str) -> None:
     (folder / name).write_text(left)
-    checkpoint = Checkpoint(spark, str(folder))
+    checkpoint = Checkpoint(str(folder))
     with pytest.raises(LakeMismatch, match=name):
         _ = [checkpoint.query_id(), checkpoint.ranges(1), checkpoint.last_committed()]
 
 
-def test_file_that_others_need_and_is_gone_is_refused_by_its_name(spark: SparkSession, folder: Path) -> None:
+def test_file_that_others_need_and_is_gone_is_refused_by_its_name(folder: Path) -> None:
     (folder / "offsets" / "0").unlink()
     with pytest.raises(LakeMismatch, match=r"offsets/0 is missing"):
-        Checkpoint(spark, str(folder)).ranges(1)
+        Checkpoint(str(folder)).ranges(1)
 
 
-def test_checksum_whose_file_is_gone_is_deleted_and_no_other(spark: SparkSession, folder: Path) -> None:
+def test_checksum_whose_file_is_gone_is_deleted_and_no_other(folder: Path) -> None:
     stale = [folder / "offsets" / ".2.crc", folder / "commits" / ".1.crc"]
     others = [folder / "offsets" / ".1.crc", folder / "commits" / ".0.crc", folder / "offsets" / "1"]
     for file in (*stale, *others[:2]):
         file.touch()
-    Checkpoint(spark, str(folder)).forget_lost_checksums()
+    Checkpoint(str(folder)).forget_lost_checksums()
     assert [file.exists() for file in (*stale, *others)] == [False, False, True, True, True]
 
 
-def test_checksum_of_a_first_commit_that_is_gone_is_deleted(spark: SparkSession, folder: Path) -> None:
+def test_checksum_of_a_first_commit_that_is_gone_is_deleted(folder: Path) -> None:
     (folder / "commits" / "0").unlink()
     checksum = folder / "commits" / ".0.crc"
     checksum.touch()
-    Checkpoint(spark, str(folder)).forget_lost_checksums()
+    Checkpoint(str(folder)).forget_lost_checksums()
     assert not checksum.exists()
 
 
-def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(spark: SparkSession, tmp_path: Path) -> None:
+def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(tmp_path: Path) -> None:
     start = {"ship-events": {0: 7, 1: 9}, "ship-routes": {0: 2}}
-    checkpoint = Checkpoint(spark, str(tmp_path / "live"))
+    checkpoint = Checkpoint(str(tmp_path / "live"))
     checkpoint.set_aside()
     for query_id in ("first", "second"):
         checkpoint.begin(query_id, start)
@@ -90,5 +89,5 @@ def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(spark: S
         assert checkpoint.start_offsets(0) == start
         assert (checkpoint.last_planned(), checkpoint.last_committed()) == (None, None)
         checkpoint.set_aside()
-    aside = [Checkpoint(spark, str(path)) for path in sorted(tmp_path.iterdir())]
+    aside = [Checkpoint(str(path)) for path in sorted(tmp_path.iterdir())]
     assert [each.query_id() for each in aside] == ["first", "second"]
