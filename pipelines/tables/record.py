@@ -95,8 +95,7 @@ class Table:
         """Delta table properties."""
         properties = {
             "delta.appendOnly": str(self.is_append_only).lower(),
-            # A checkpoint of the Delta log every 10 commits (the default) costs a small table more than reading 100
-            # small files.
+            # For other writers than the job and `pts compact`, which see to it themselves.
             "delta.checkpointInterval": "100",
             "delta.dataSkippingStatsColumns": ",".join(self.statistics or self.key),
         }

@@ -18,7 +18,7 @@ from deltalake import DeltaTable
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.errors import NotFound
-from pipelines.io.delta import files
+from pipelines.io.delta import delta_table, files
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.maintenance.compact import compact
 from pipelines.maintenance.compacted import Compacted
@@ -59,7 +59,7 @@ def compact_everything(root: str, monkeypatch: pytest.MonkeyPatch) -> Compacted:
     """Also what does not pay: the live job must lend the lake."""
     with monkeypatch.context() as patch:
         patch.setattr(files, "MANY_SMALL", 1)
-        patch.setattr(files, "LONG_LOG", 1)
+        patch.setattr(delta_table, "LONG_LOG", 1)
         return compact(root, DAY)
 
 

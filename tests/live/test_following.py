@@ -78,7 +78,7 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(
     assert in_turn
     write_checkpoint(root, planned, cut_off=True)
 
-    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, *_: MemoryLog(session, RECORDS))
     job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
     assert job.prepare(), "a batch was cut off"
     assert job.last is not None

@@ -81,7 +81,7 @@ def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(
 def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken(
     spark: SparkSession, followed_by_none: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, PACK.records))
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, *_: MemoryLog(session, PACK.records))
     settings = copied(followed_by_none, tmp_path)
 
     class Lock:

@@ -139,7 +139,7 @@ def _in_the_first(batch: Batch) -> Following | None:
 
 @pytest.fixture
 def fed(whole: Fed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fed:
-    monkeypatch.setattr(live_job, "KafkaLog", lambda session, _servers: MemoryLog(session, RECORDS))
+    monkeypatch.setattr(live_job, "KafkaLog", lambda session, *_: MemoryLog(session, RECORDS))
     return whole.copied(tmp_path)
 
 

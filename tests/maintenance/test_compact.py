@@ -15,7 +15,7 @@ from pipelines import commands
 from pipelines.checks import verify
 from pipelines.cli import main as cli
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
-from pipelines.io.delta import files
+from pipelines.io.delta import delta_table, files
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.maintenance import compact as job
 from pipelines.maintenance.compact import compact
@@ -158,7 +158,7 @@ def test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_th
 
 
 def test_second_run_does_nothing(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONG_LOG", 4)
+    monkeypatch.setattr(delta_table, "LONG_LOG", 4)
     first = compact(root, NO_TIME)
     assert all(each.has_new_checkpoint and each.vacuumed.file_count for each in first.tables if each.table == SCANS)
     before = sorted(Path(root).rglob("*"))

@@ -148,7 +148,7 @@ def connected(made: Offline, monkeypatch: pytest.MonkeyPatch) -> Offline:
     for module in (backfill, build, compare, promote, redrive, rollback):
         monkeypatch.setattr(module, "spark_job", shared_session)
     for module in (build, swap):
-        monkeypatch.setattr(module, "KafkaLog", lambda session, _servers: made.log(session))
+        monkeypatch.setattr(module, "KafkaLog", lambda session, *_: made.log(session))
     for module in (build, plan):
         monkeypatch.setattr(module, "begin_offsets", lambda _servers, _topics: made.offsets("begin"))
         monkeypatch.setattr(module, "end_offsets", lambda _servers, _topics: made.offsets("end"))

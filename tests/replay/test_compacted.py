@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify
 from pipelines.commands import ReplayCompare, ReplayPromote, ReplayRollback, Verify
-from pipelines.io.delta import files
+from pipelines.io.delta import delta_table, files
 from pipelines.live.live_job import LiveJob
 from pipelines.maintenance.compact import compact
 from pipelines.maintenance.compacted import Compacted
@@ -24,7 +24,7 @@ STEPS = ((files, "join"), (files, "order"), (files, "vacuum"), (files, "write_ch
 def _everything_pays(monkeypatch: pytest.MonkeyPatch) -> None:
     """However few files and commits there are."""
     monkeypatch.setattr(files, "MANY_SMALL", 2)
-    monkeypatch.setattr(files, "LONG_LOG", 2)
+    monkeypatch.setattr(delta_table, "LONG_LOG", 2)
 
 
 def compacted(lake: Offline) -> Compacted:

@@ -17,7 +17,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, DeltaTable, Schema
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
 from deltalake import Transaction as AppTransaction
 from deltalake.transaction import AddAction, RemoveAction
 
@@ -29,6 +29,10 @@ from pipelines.terminal.rendering import rows_of
 
 Spans = Iterable[tuple[int, int]]
 """Half-open ranges of a column's values; of times, in microseconds since the Unix epoch."""
+
+NOTHING_MORE = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
+"""After a commit: delta-rs would look through the whole log for what is expired. `pts compact` does that, and
+`Lake.commit` writes checkpoints."""
 
 COARSE = 1_000
 """Statistics of times are cut off at the millisecond, so that a file's greatest may be this much greater."""
@@ -112,7 +116,13 @@ def commit(
         *(AddAction(file.name, file.byte_count, {}, now, True, file.statistics) for file in added),
         *(RemoveAction(name, True, now, Path(path, name).stat().st_size, {}) for name in removed),
     ]
-    table.create_write_transaction(actions, "append", table.schema(), commit_properties=_commit(transaction))
+    table.create_write_transaction(
+        actions,
+        "append",
+        table.schema(),
+        commit_properties=_commit(transaction),
+        post_commithook_properties=NOTHING_MORE,
+    )
 
 
 def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:

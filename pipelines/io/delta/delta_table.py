@@ -15,11 +15,19 @@ MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
 """What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
 
+LONG_LOG = 10
+"""From so many commits after a checkpoint of the log on, another one spares readers more than it costs."""
+
+
 class Tables:
-    """Tables that stay open: each is brought up to date when it is asked for again, by a look at its newest commits."""
+    """Tables that stay open: each is brought up to date when it is asked for again, by a look at its newest commits.
+
+    To delta-rs 1.6 these are all commits since it opened the table, each time: it is opened again before they are many.
+    """
 
     def __init__(self) -> None:
         self._opened: dict[str, DeltaTable] = {}
+        self._opened_at: dict[str, int] = {}
         self._lock = threading.Lock()
 
     def newest(self, path: str) -> DeltaTable:
@@ -27,8 +35,9 @@ class Tables:
         with self._lock:
             if path in self._opened:
                 self._opened[path].update_incremental()
-            else:
+            if path not in self._opened or self._opened[path].version() - self._opened_at[path] >= LONG_LOG:
                 self._opened[path] = opened(path)
+                self._opened_at[path] = self._opened[path].version()
             return self._opened[path]
 
     def at(self, path: str, version: int) -> DeltaTable:
@@ -61,6 +70,11 @@ def last_checkpoint(path: str) -> int | None:
     with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
         return int(json.loads(_hint(path).read_bytes())["version"])
     return None
+
+
+def has_long_log(path: str, version: int) -> bool:
+    """Whether the newest checkpoint is so far behind a version that another one pays."""
+    return version - (last_checkpoint(path) or 0) >= LONG_LOG
 
 
 def _forgot_lost_checkpoint(path: str) -> bool:

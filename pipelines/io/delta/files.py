@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.io.delta.delta_table import last_checkpoint, opened
+from pipelines.io.delta.delta_table import has_long_log, opened
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""
@@ -20,9 +20,6 @@ TARGET_BYTES = 64 * 2**20
 SMALL_BYTES = TARGET_BYTES // 4
 MANY_SMALL = 8
 """From so many small files on, joining them pays."""
-
-LONG_LOG = 10
-"""From so many commits on, a checkpoint spares readers more than it costs."""
 
 LOG_RETENTION = timedelta(days=30)
 """Delta's default. With any commit of compaction, delta-rs 1.6 deletes older ones, whatever it is asked."""
@@ -115,7 +112,7 @@ def _extent(files: Iterable[Path]) -> Extent:
 def write_checkpoint(path: str) -> bool:
     """Writes the newest version as a checkpoint of the log, if the last one is far behind; tells whether it did."""
     table = opened(path)
-    if table.version() - (last_checkpoint(path) or 0) < LONG_LOG:
+    if not has_long_log(path, table.version()):
         return False
     table.create_checkpoint()
     return True

@@ -26,7 +26,7 @@ from pipelines.io.delta.definition import (
     schema_of,
 )
 from pipelines.io.delta.delta_rs import Spans
-from pipelines.io.delta.delta_table import MISREAD_PATH, Tables, opened
+from pipelines.io.delta.delta_table import MISREAD_PATH, Tables, has_long_log, opened
 from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
@@ -161,14 +161,15 @@ class Lake:
         if not (added or removed):
             return self.commit_by(table, transaction)
         delta_rs.commit(self._newest(table), self.path(table), added, removed, transaction)
-        return self._commit_of(table, transaction)
+        made = self._commit_of(table, transaction)
+        if has_long_log(self.path(table), made.version):
+            self._newest(table).create_checkpoint()
+        return made
 
     def append(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
         """Adds the rows of a query. Here and in the other writes: once per transaction; returns the commit that holds
         them, or None where there was nothing to do. Each raises `LakeMismatch` as `data_files.write`.
         """
-        if found := self.commit_by(table, transaction):
-            return found
         return self.commit(table, transaction, data_files.write(cursor, rows, table, self.path(table)))
 
     def append_rows(self, rows: pa.Table, table: Table, transaction: Transaction) -> Change | None:
@@ -179,8 +180,6 @@ class Lake:
 
     def replace(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
         """Puts the rows of a query in place of all there are."""
-        if found := self.commit_by(table, transaction):
-            return found
         old = [_name(file) for file in self.files(table)]
         return self.commit(table, transaction, data_files.write(cursor, rows, table, self.path(table)), old)
 
@@ -242,8 +241,6 @@ class Lake:
             transaction: The write.
             near: The files that may have such rows; all of them when not given.
         """
-        if found := self.commit_by(table, transaction):
-            return found
         near = self.files(table) if near is None else near
         touched: list[str] = []
         if near:

@@ -7,8 +7,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta.delta_table import last_checkpoint, opened
-from pipelines.io.delta.files import LONG_LOG, write_checkpoint
+from pipelines.io.delta.delta_table import LONG_LOG, Tables, last_checkpoint, opened
+from pipelines.io.delta.files import write_checkpoint
 
 NEWEST = LONG_LOG
 
@@ -79,3 +79,16 @@ def test_log_of_which_only_the_lost_checkpoint_held_the_beginning_is_refused(pat
     log(path, f"{0:020}.json").unlink()
     with pytest.raises(LakeMismatch, match=f"The table at {path} cannot be read: .*Restore the files of its log"):
         opened(path)
+
+
+def test_table_that_stays_open_is_opened_again_before_its_commits_are_many(path: str) -> None:
+    """Whoever holds it has it as it was; whoever asks, has all rows."""
+    tables = Tables()
+    first = tables.newest(path)
+    for number in range(NEWEST + 1, NEWEST + LONG_LOG):
+        append(path, number)
+    assert tables.newest(path) is first
+    append(path, NEWEST + LONG_LOG)
+    again = tables.newest(path)
+    assert again is not first
+    assert numbers(again) == set(range(NEWEST + LONG_LOG + 1))
