@@ -60,23 +60,23 @@ def _from_csv(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     has_quotes, has_breaks = _has('"'), _has("\r") | _has("\n")
     # Neither way takes more fields out than there may be, and one: a value can be 16 MiB of commas.
     record = rf"\A{CSV_FIELD}(?:,{CSV_FIELD}){{0,{len(fields)}}}+\z"
-    quoted_parts = F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1)
+    quoted_parts = F.transform(
+        F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(f",({CSV_FIELD})"), 1), _unquoted
+    )
     parts = F.when(has_quotes, F.when(F.col("line").rlike(record), quoted_parts)).when(
         ~has_breaks, F.split("line", ",", len(fields) + 1)
     )
     syntax = F.coalesce(
         "broken", F.when(F.coalesce(F.size("fields"), F.lit(-1)) != len(fields), Reason.MALFORMED.value)
     )
-    is_whole = F.col("syntax").isNull()
-    wire = F.struct(
-        *(F.when(is_whole, _csv_text(F.get("fields", F.lit(n)))).alias(field.column) for n, field in enumerate(fields))
-    )
+    texts = (F.nullif(F.get("fields", F.lit(n)), F.lit("")).alias(field.column) for n, field in enumerate(fields))
     return (
         {"line": F.when(F.col("broken").isNull(), line)},
         {"fields": parts},
         {"syntax": syntax},
+        {"fields": F.when(F.col("syntax").isNull(), F.col("fields"))},
         {
-            "wire": wire,
+            "wire": F.struct(*texts),
             "mistyped": F.lit(None).cast("string"),
             "expected": F.lit(f"one CSV record of {len(fields)} fields"),
         },
@@ -87,10 +87,10 @@ def _has(character: str) -> Column:
     return F.contains(F.col("line"), F.lit(character))
 
 
-def _csv_text(part: Column) -> Column:
-    """A field without its quotes; an empty field is null."""
+def _unquoted(part: Column) -> Column:
+    """A field without its quotes, if it has some."""
     inner = F.replace(F.substr(part, F.lit(2), F.length(part) - 2), F.lit('""'), F.lit('"'))
-    return F.nullif(F.when(part.startswith('"'), inner).otherwise(part), F.lit(""))
+    return F.when(part.startswith('"'), inner).otherwise(part)
 
 
 def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:

@@ -28,11 +28,11 @@ def judged(records: DataFrame, topic: Topic, wire: Wire) -> DataFrame:
     Order-free: the verdict on a record depends on that record alone. For topic ship-routes there is `is_withdrawn`
     too, and a withdrawal's tracking_number is its key.
     """
-    return reduce(DataFrame.withColumns, _steps(topic, wire), records)
+    return reduce(DataFrame.withColumns, steps(topic, wire), records)
 
 
 @cache
-def _steps(topic: Topic, wire: Wire) -> tuple[dict[str, Column], ...]:
+def steps(topic: Topic, wire: Wire) -> tuple[dict[str, Column], ...]:
     """Columns to add, one step after the other; made once, for each of them is some calls into the JVM."""
     by_topic = _route_steps() if topic == SHIP_ROUTES else _event_steps(wire.needs_offset)
     return (*decoding(topic, wire.format), *by_topic, {"detail": _detail(topic, wire)})

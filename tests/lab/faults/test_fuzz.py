@@ -57,16 +57,11 @@ def test_inputs_on_which_they_differed_get_the_verdict_of_the_contract(spark: Sp
 @pytest.fixture
 def integers_with_spaces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A rule of the pipeline, broken: white space around a number is skipped."""
-    _forget_steps()
+    rules.steps.cache_clear()
     monkeypatch.setattr(rules, "INTEGER", r"\A\s*[+-]?[0-9]+\s*\z")
     yield
     monkeypatch.undo()
-    _forget_steps()
-
-
-def _forget_steps() -> None:
-    rules._event_steps.cache_clear()
-    rules._route_steps.cache_clear()
+    rules.steps.cache_clear()
 
 
 @pytest.mark.usefixtures("integers_with_spaces")
