@@ -53,8 +53,8 @@ PROPERTIES = {
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
     # A micro-batch runs the same few dozen plans again and again; the default cache of 100 compiled stages thrashes.
     "spark.sql.codegen.cache.maxEntries": "5000",
-    # HotSpot never compiles a method of more than 8000 bytes of bytecode. Below its own limit of 65535, Spark would
-    # hand it the decoder as one such method: 13 µs a record interpreted, 4 µs when Spark splits it.
+    # HotSpot never compiles a method of more than 8000 bytes of bytecode; Spark's own limit is 65535. Above this one,
+    # Spark runs a plan step by step, and copies the rows between two steps.
     "spark.sql.codegen.hugeMethodLimit": "8000",
     # Shuffles have few partitions anyway; planning each of their stages anew is a job more for every one.
     "spark.sql.adaptive.enabled": "false",

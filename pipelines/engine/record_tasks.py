@@ -6,7 +6,7 @@ two tasks have kept are looked through once more.
 """
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -78,16 +78,20 @@ def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingest
         ingested_at: When the batch began. Among the columns of the frame, it would be a constant in what Spark
             compiles, which would then be compiled anew for each batch.
     """
-    wanted = {"kafka_partition", "kafka_offset", "reason"}.union(*(flow.into.column_names for flow in flows))
-    columns = _columns(frozenset(wanted - {"ingested_at"}))
     task = _task(flows, of_batch, ingested_at)
-    rows = records.select(*columns).mapInArrow(task, "written BINARY").collect()
+    rows = handed_over(records, [flow.into for flow in flows]).mapInArrow(task, "written BINARY").collect()
     parts: list[Written] = [pickle.loads(row["written"]) for row in rows]
     files = {flow.name: tuple(chain.from_iterable(part.files[flow.name] for part in parts)) for flow in flows}
     for flow in flows:
         if flow.known and len(files[flow.name]) > 1:
             files[flow.name] = _each_once(flow, files[flow.name])
     return Written(sum(part.read_count for part in parts), sum(part.rejected_count for part in parts), files)
+
+
+def handed_over(records: DataFrame, tables: Iterable[Table]) -> DataFrame:
+    """What tasks are given of judged records, from which rows of the tables are made."""
+    wanted = {"kafka_partition", "kafka_offset", "reason"}.union(*(table.column_names for table in tables))
+    return records.select(*_columns(frozenset(wanted - {"ingested_at"})))
 
 
 @cache
