@@ -12,6 +12,7 @@ WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka/log.py"
 LAKE = "pipelines/io/delta/lake.py"
 DELTA_RS = "pipelines/io/delta/delta_rs.py"
+DELTA_TABLE = "pipelines/io/delta/delta_table.py"
 DATA_FILES = "pipelines/io/delta/data_files.py"
 RECORD = "pipelines/tables/record.py"
 
@@ -26,9 +27,13 @@ TRANSACTIONS = f"{MICRO_BATCH}::test_transactions_of_two_checkpoints_two_flows_a
 T_LAKE = "tests/io/delta/test_lake.py"
 ADD = f"{T_LAKE}::test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value"
 APPEND = f"{T_LAKE}::test_append_adds_rows_once_per_transaction"
+CHECKPOINT = f"{T_LAKE}::test_log_gets_a_checkpoint_before_it_is_long"
 CONSTRAINT = f"{T_LAKE}::test_row_that_breaks_a_condition_or_lacks_a_required_column_is_refused"
 LEFT_ALONE = f"{T_LAKE}::test_merge_leaves_files_as_they_are_that_have_none_of_its_keys"
 BY_OTHERS = f"{T_LAKE}::test_other_readers_and_writers_take_the_files_as_their_own"
+OPENED_AGAIN = (
+    "tests/io/delta/test_delta_table.py::test_table_that_stays_open_is_opened_again_before_its_commits_are_many"
+)
 WITHIN = "tests/io/kafka/test_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
@@ -57,6 +62,7 @@ TRUTH = "Row-level truth is a CHECK constraint"
 IN_ONE_PARTITION = "A task decides for its partitions; what two tasks have kept is looked through once more"
 TOUCHED = "A merge costs what it touches"
 STATISTICS = "Files carry the statistics by which readers skip them"
+SHORT_LOG = "What a look at a table costs does not grow with the batches that were"
 
 WITHIN_SPANS = "tests/io/delta/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
 WITHOUT_STATISTICS = "tests/io/delta/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
@@ -254,5 +260,13 @@ MUTATIONS = (
     Mutation(
         STATISTICS, "none",
         DATA_FILES, '"minValues": _bounds(found, "min"),', '"minValues": {},', BY_OTHERS,
+    ),
+    Mutation(
+        SHORT_LOG, "it gets no checkpoint",
+        LAKE, "if has_long_log(self.path(table), made.version):", "if False:", CHECKPOINT,
+    ),
+    Mutation(
+        SHORT_LOG, "a table stays open for ever",
+        DELTA_TABLE, "self._opened[path].version() - self._opened_at[path] >= LONG_LOG", "False", OPENED_AGAIN,
     ),
 )  # fmt: skip

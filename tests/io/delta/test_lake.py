@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.delta import duck
+from pipelines.io.delta.delta_table import LONG_LOG, last_checkpoint
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
@@ -83,6 +84,15 @@ def test_append_adds_rows_once_per_transaction(lake: Lake, cursor: Cursor) -> No
     assert first
     assert first == again
     assert (first.version, first.row_count) == (1, 2)
+
+
+def test_log_gets_a_checkpoint_before_it_is_long(lake: Lake, cursor: Cursor) -> None:
+    for number in range(LONG_LOG - 1):
+        lake.append(cursor, rows((1, "red")), COLOURS, Transaction("a", number))
+    assert last_checkpoint(lake.path(COLOURS)) is None
+    lake.append(cursor, rows((1, "red")), COLOURS, Transaction("a", LONG_LOG))
+    assert last_checkpoint(lake.path(COLOURS)) == LONG_LOG
+    assert len(stored(lake)) == LONG_LOG
 
 
 def test_write_of_no_rows_is_no_commit(lake: Lake, cursor: Cursor) -> None:
