@@ -111,7 +111,7 @@ class PtsOperator(BaseOperator):
         end_with_parent()  # the worker: it does not take this process with it when it is killed
         self.log.info("pts %s", " ".join(argv))
         last_words = "It said nothing."
-        with TemporaryFile("w+") as out:
+        with TemporaryFile("w+", encoding="utf-8") as out:
             self._process = subprocess.Popen(
                 leashed(pid_file, [*PTS, *argv]), stdout=out, stderr=subprocess.PIPE, text=True, start_new_session=True
             )

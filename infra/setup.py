@@ -57,7 +57,7 @@ class Jar:
 
 
 def locked_jars() -> Iterator[Jar]:
-    for line in (HERE / "jars.lock").read_text().splitlines():
+    for line in (HERE / "jars.lock").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             classpath, coordinates, sha256 = line.split()
             yield Jar(classpath, *coordinates.split(":"), sha256)
@@ -115,7 +115,7 @@ def download(java: Path, jars: list[Jar]) -> None:
         (folder / "ivy.xml").write_text(ivy_module(jars))
         pattern = "[conf]/[organisation].[artifact]-[revision].[ext]"  # Ivy would take brackets of the path for its own
         log = folder / "ivy.log"
-        with log.open("w") as out:
+        with log.open("w", encoding="utf-8") as out:
             code = subprocess.run(
                 [
                     *(java, *trust_store_options(folder), "-jar", ivy),

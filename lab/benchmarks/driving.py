@@ -32,7 +32,7 @@ class Command:
         """Starts it in the repository. What it writes to standard error is appended to the log."""
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("a") as errors:
+        with log.open("a", encoding="utf-8") as errors:
             return subprocess.Popen(
                 self.argv,
                 env=inherited | dict(self.environment),

@@ -43,7 +43,7 @@ def grow(place: Drain, packages: int, scans: int, log: Path, *more: str) -> None
     """Makes the lake of `drivers/grown_lake.py`; `more` are its further arguments."""
     driver = module("grown_lake", product_variables(place))
     command = Command((*driver.argv, str(packages), str(scans), place.servers, *more), driver.environment)
-    with log.open("w") as out:
+    with log.open("w", encoding="utf-8") as out:
         process = command.start(log, stdout=out)
     try:
         if process.wait(LIMIT_SECONDS):

@@ -19,7 +19,7 @@ EARLY_BATCH, LATE_BATCH = 5, 50
 
 def batches(output: Path) -> list[dict[str, Any]]:
     """The lines of the batches that a job has told of so far; one that is being written is left out."""
-    lines = map(parsed, output.read_text().splitlines())
+    lines = map(parsed, output.read_text(encoding="utf-8").splitlines())
     return [line for line in lines if line is not None and "batch_id" in line]
 
 
@@ -56,7 +56,7 @@ class LiveJob:
 def live_job(place: Drain, output: Path) -> Iterator[LiveJob]:
     """The job, asked to stop at the end of the block."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    with output.open("w") as out:
+    with output.open("w", encoding="utf-8") as out:
         started_at = time.time()
         process = pts(place, "stream").start(output.with_suffix(".log"), stdout=out)
     try:

@@ -47,7 +47,7 @@ def _read_all() -> Iterator[Process]:
 
 def machine_cpu_seconds() -> float:
     """CPU seconds that this machine has used since its start, by anybody."""
-    fields = Path("/proc/stat").read_text().splitlines()[0].split()
+    fields = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()
     user, nice, system, _idle, _wait, interrupt, soft, steal = map(int, fields[1:9])
     return (user + nice + system + interrupt + soft + steal) / TICKS
 

@@ -149,7 +149,7 @@ def _await_promotion(scene: Scene, command: subprocess.Popen[bytes], said: Path)
     """Until it is under way; a command that has ended by then has done nothing of it."""
 
     def has_begun() -> bool:
-        assert command.poll() is None, said.read_text()[-3000:]
+        assert command.poll() is None, said.read_text(encoding="utf-8")[-3000:]
         return bool(Replays(str(scene.lake)).load("fix").promotions)
 
     wait_until(has_begun, said)

@@ -55,7 +55,7 @@ def empty(file: Path) -> None:
 
 
 def garbage(file: Path) -> None:
-    file.write_text("{")
+    file.write_text("{", encoding="utf-8")
 
 
 def lost_with_the_one_before(commit: Path) -> None:

@@ -46,7 +46,7 @@ def digest(key: bytes | None, value: bytes | None) -> str:
 
 def acknowledged(journal: Path) -> list[Acknowledged]:
     """What the journal says; without its last line where that was cut off."""
-    lines = journal.read_text().rpartition("\n")[0].splitlines() if journal.exists() else []
+    lines = journal.read_text(encoding="utf-8").rpartition("\n")[0].splitlines() if journal.exists() else []
     found = [line.split(",") for line in lines]
     return [(topic, int(partition), int(offset), told) for topic, partition, offset, told in found]
 

@@ -186,7 +186,7 @@ def _run(drain: Drain, wire_format: Format, log: Path) -> tuple[float, Tree]:
     finally:
         end(process)
     if code:
-        raise RunFailed(f"pts stream --drain ended with {code}:\n{log.read_text()[-5000:]}")
+        raise RunFailed(f"pts stream --drain ended with {code}:\n{log.read_text(encoding='utf-8')[-5000:]}")
     return time.monotonic() - began, tree
 
 

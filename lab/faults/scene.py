@@ -214,7 +214,7 @@ class Scene:
     ) -> None:
         """A job that runs ends by itself with one of these errors, and one sentence."""
         code = process.wait(timeout=180)
-        said = log.read_text()
+        said = log.read_text(encoding="utf-8")
         assert code in {error.exit_code for error in errors}, f"code {code}\n{said[-3000:]}"
         assert says in sentence(said), said[-3000:]
 
@@ -248,7 +248,7 @@ class Scene:
         begun = datetime.now(UTC)
 
         def beats() -> bool:
-            assert process.poll() is None, log.read_text()[-3000:]
+            assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
             told = last_beat(str(self.lake))
             return told is not None and told["at"] > begun
 
@@ -258,7 +258,7 @@ class Scene:
         """Waits until a process has said it; one that has ended will not."""
 
         def is_there() -> bool:
-            said = log.read_text()
+            said = log.read_text(encoding="utf-8")
             assert text in said or process.poll() is None, said[-3000:]
             return text in said
 
@@ -274,8 +274,8 @@ class Scene:
     def stop(self, process: subprocess.Popen[bytes], log: Path) -> None:
         """Asks a job to stop, and waits."""
         process.terminate()
-        assert process.wait(timeout=STOP_SECONDS) == 0, log.read_text()[-3000:]
-        assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+        assert process.wait(timeout=STOP_SECONDS) == 0, log.read_text(encoding="utf-8")[-3000:]
+        assert "Traceback" not in log.read_text(encoding="utf-8"), log.read_text(encoding="utf-8")[-3000:]
 
     def ends_well(self, process: subprocess.Popen[bytes], log: Path, *errors: type[PtsError]) -> None:
         """A job still runs, and ends when it is asked to; or it ends by itself with one of these errors, and one
@@ -284,7 +284,7 @@ class Scene:
         if process.poll() is None:
             process.terminate()
             if process.wait(timeout=STOP_SECONDS) == 0:
-                assert "Traceback" not in log.read_text(), log.read_text()[-3000:]
+                assert "Traceback" not in log.read_text(encoding="utf-8"), log.read_text(encoding="utf-8")[-3000:]
                 return
         self.ends_by_name(process, log, *errors)
 
@@ -294,7 +294,7 @@ class Scene:
         """A fault: SIGKILL of the live job, at a batch or at something else. Its Java ends by itself then, or is killed
         first.
         """
-        assert process.poll() is None, log.read_text()[-3000:]
+        assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
         for each in processes().values() if with_java else ():
             if each.parent == process.pid:
                 os.kill(each.identity[0], signal.SIGKILL)

@@ -103,7 +103,7 @@ def _send(command: Alert, settings: Settings, now: datetime) -> None:
 def _log(command: Alert, settings: Settings, now: datetime) -> None:
     log = settings.home / "logs" / "alerts.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("a") as file:
+    with log.open("a", encoding="utf-8") as file:
         file.write(_as_json(command, now) + "\n")
 
 
@@ -115,6 +115,6 @@ def _as_json(command: Alert, now: datetime) -> str:
 def _sent(path: Path) -> dict[str, datetime]:
     """When each fault was told. A file that says nothing counts as none: better told twice than never."""
     try:
-        return SENT.validate_json(path.read_text())
+        return SENT.validate_json(path.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}

@@ -63,7 +63,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
             tables=tables,
             page=str(html),
         )
-        html.write_text(html_page(found))
+        html.write_text(html_page(found), encoding="utf-8")
         comparison = Comparison(
             compared_at=found.compared_at,
             live_versions=live,

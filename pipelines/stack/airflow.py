@@ -36,14 +36,14 @@ def prepare(settings: Settings) -> str | None:
     """
     environment = _environment(settings)
     done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {airflow.database(settings)}"
-    if done.exists() and done.read_text() == state and _has_tables(environment, settings):
+    if done.exists() and done.read_text(encoding="utf-8") == state and _has_tables(environment, settings):
         return None
     _run(["db", "migrate"], "", environment, settings)
     password = secrets.token_urlsafe(12)
     person = ["--username", ADMIN, "--role", "Admin", "--firstname", "SuperFastPTS", "--lastname", ADMIN]
     arguments = ["users", "create", *person, "--email", f"{ADMIN}@localhost.invalid"]
     said = _run(arguments, f"{password}\n{password}\n", environment, settings)
-    with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+    with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(state)
     return password if f'User "{ADMIN}" created' in said else None
 

@@ -35,9 +35,9 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
     try:
         scratch = scratch_below(settings.home)
         data.mkdir(parents=True, exist_ok=True)
-        template = Template((CONFIGURATION / "server.properties").read_text())
+        template = Template((CONFIGURATION / "server.properties").read_text(encoding="utf-8"))
         ports = {"port": settings.broker.port, "controller_port": settings.broker.controller_port}
-        properties.write_text(template.substitute(ports, data=data))
+        properties.write_text(template.substitute(ports, data=data), encoding="utf-8")
     except OSError as error:
         raise BrokerUnavailable(
             f"The broker cannot write its data under {folder}: {error.strerror}. PTS_HOME names another folder."

@@ -28,7 +28,7 @@ def beat(lake_root: str, told: Mapping[str, Any]) -> None:
 def last_beat(lake_root: str) -> dict[str, Any] | None:
     """The last word, with `at` as a time; None when there is none."""
     try:
-        told: dict[str, Any] = json.loads(_path(lake_root).read_text())
+        told: dict[str, Any] = json.loads(_path(lake_root).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     return told | {"at": datetime.fromisoformat(told["at"])}

@@ -32,7 +32,7 @@ def check_choices(lake_root: str, settings: Settings, is_new: bool) -> None:
         LakeMismatch: The lake was made with another one.
     """
     file, choices = Path(lake_root) / FILE, choices_of(settings)
-    kept = json.loads(file.read_text()) if file.exists() else {}
+    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     if is_new and not kept:
         return
     for variable, value in choices.items():
@@ -49,5 +49,5 @@ def keep_choices(lake_root: str, settings: Settings) -> None:
     file = Path(lake_root) / FILE
     if not file.exists():
         draft = file.with_suffix(".json.new")
-        draft.write_text(json.dumps(choices_of(settings), indent=2) + "\n")
+        draft.write_text(json.dumps(choices_of(settings), indent=2) + "\n", encoding="utf-8")
         draft.rename(file)

@@ -140,7 +140,7 @@ class Replay(Record):
 def _was_cut_off(record: Path) -> bool:
     """Whether a replay's record, also one of other code, says that its promotion is under way."""
     try:
-        promotions = json.loads(record.read_text())["promotions"]
+        promotions = json.loads(record.read_text(encoding="utf-8"))["promotions"]
         return bool(promotions) and promotions[-1]["done_at"] is None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return False
@@ -193,7 +193,7 @@ class Replays:
         """Raises `NotFound` when there is none of that name, `LakeMismatch` when its record says nothing."""
         path = Path(self.root(replay_id)) / "replay.json"
         try:
-            return Replay.model_validate_json(path.read_text())
+            return Replay.model_validate_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             names = ", ".join(sorted(path.parent.name for path in self._root.glob("*/replay.json")))
             raise NotFound(f"There is no replay {replay_id}. There is: {names or 'none'}.") from error

@@ -219,7 +219,7 @@ def live_code(lake_root: str) -> str | None:
 def _note(path: Path) -> str | None:
     """What the holder of a lock says beside its pid; None when there is no holder, or it has not said it yet."""
     found = holder(path)
-    pid, _, note = path.read_text().partition(" ") if found else ("", "", "")
+    pid, _, note = path.read_text(encoding="utf-8").partition(" ") if found else ("", "", "")
     # For an instant, a new holder's file still has the words of the last one, who may have died with them.
     return note if found and pid == str(found) and _is_alive(found) else None
 
@@ -244,7 +244,7 @@ def _answer_file(lake_root: str) -> Path:
 
 def _answer(lake_root: str, request: Request) -> str | None:
     try:
-        request_id, _, words = _answer_file(lake_root).read_text().partition(" ")
+        request_id, _, words = _answer_file(lake_root).read_text(encoding="utf-8").partition(" ")
     except FileNotFoundError:
         return None
     return words if request_id == request.request_id else None
@@ -267,7 +267,7 @@ def locked(path: Path, refusal: str, note: str = "") -> TextIOWrapper:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        return os.fdopen(pid_lock.lock(path, note))
+        return os.fdopen(pid_lock.lock(path, note), encoding="utf-8")
     except BlockingIOError as error:
         raise AnotherWriter(f"Process {holder(path) or 'unknown'} {refusal}") from error
     except OSError as error:

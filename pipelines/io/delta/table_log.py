@@ -116,7 +116,7 @@ class TableLog:
     def _actions(self, version: int) -> list[dict[str, Any]]:
         file = self._file(version)
         try:
-            actions = [json.loads(line) for line in file.read_text().splitlines()]
+            actions = [json.loads(line) for line in file.read_bytes().splitlines()]
         except ValueError:
             actions = []
         if not actions:

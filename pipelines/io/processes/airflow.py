@@ -151,7 +151,7 @@ def _secrets(path: Path) -> dict[str, str]:
             "API_AUTH__JWT_SECRET": secrets.token_urlsafe(64),
         }
         draft = path.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
             json.dump(made, file)
         try:
             os.link(draft, path)
@@ -159,5 +159,5 @@ def _secrets(path: Path) -> dict[str, str]:
             pass  # another process was faster: its keys are the ones
         finally:
             draft.unlink()
-    found: dict[str, str] = json.loads(path.read_text())
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
     return found

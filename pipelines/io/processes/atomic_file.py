@@ -17,7 +17,7 @@ def write_whole(path: Path, text: str, is_lasting: bool = False) -> None:
     """
     new = path.with_name(f"{path.name}.{uuid.uuid4().hex}.new")
     try:
-        with new.open("w") as file:
+        with new.open("w", encoding="utf-8") as file:
             file.write(text)
             if is_lasting:
                 file.flush()

@@ -148,7 +148,7 @@ class Supervisor:
         """Removes the socket of a supervisor that is gone."""
         record = self._run / "socket"
         if record.exists():
-            socket = Path(record.read_text())
+            socket = Path(record.read_text(encoding="utf-8"))
             socket.unlink(missing_ok=True)
             record.unlink()
             if socket.parent != self._run:
@@ -168,7 +168,7 @@ class Supervisor:
             return False
 
     def _call(self, method: str, *arguments: object) -> Any:
-        url = f"unix://{(self._run / 'socket').read_text()}"
+        url = f"unix://{(self._run / 'socket').read_text(encoding='utf-8')}"
         with xmlrpc.client.ServerProxy("http://localhost", transport=SupervisorTransport(None, None, url)) as server:
             return getattr(server.supervisor, method)(*arguments)
 
@@ -204,7 +204,7 @@ class Supervisor:
         socket = self._run / "supervisor.sock"
         if len(os.fsencode(socket)) > LONGEST_SOCKET_PATH:
             socket = _short_folder() / "supervisor.sock"
-        (self._run / "socket").write_text(str(socket))
+        (self._run / "socket").write_text(str(socket), encoding="utf-8")
         return str(socket)
 
 

@@ -76,7 +76,7 @@ class Checkpoint:
     def _parsed(self, name: str) -> dict[str, Any]:
         """The last line of a file; the lines before it are the format's version and Spark's own."""
         try:
-            return dict(json.loads(Path(self.path, name).read_text().splitlines()[-1]))
+            return dict(json.loads(Path(self.path, name).read_bytes().splitlines()[-1]))
         except (FileNotFoundError, ValueError, IndexError) as error:
             raise self._torn(name) from error
 
