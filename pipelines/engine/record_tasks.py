@@ -90,7 +90,7 @@ def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingest
 
 def handed_over(records: DataFrame, tables: Iterable[Table]) -> DataFrame:
     """What tasks are given of judged records, from which rows of the tables are made."""
-    wanted = {"kafka_partition", "kafka_offset", "reason"}.union(*(table.column_names for table in tables))
+    wanted = {"kafka_partition", "kafka_offset", "headers", "reason"}.union(*(table.column_names for table in tables))
     return records.select(*_columns(frozenset(wanted - {"ingested_at"})))
 
 
@@ -111,11 +111,11 @@ def _headers_as_text() -> Column:
     return F.to_json(header).alias("headers")
 
 
-HEADERS = """ REPLACE (
+HEADERS = """
     list_transform(
         from_json(headers, '[{"key": "VARCHAR", "value": "VARCHAR"}]'),
         lambda each: {'key': decode(unhex(each.key)), 'value': unhex(each.value)}
-    ) AS headers)
+    ) AS headers
 """
 """What `_headers_as_text` made of them, as it was before."""
 
@@ -129,7 +129,7 @@ def _task(
             return
         with closing(duck.cursor(threads=1)) as cursor:
             cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
-            columns = f"*{HEADERS * ('headers' in first.schema.names)}, {moment(ingested_at)} AS ingested_at"
+            columns = f"* REPLACE ({HEADERS}), {moment(ingested_at)} AS ingested_at"
             cursor.execute(f"CREATE TEMP TABLE every_record AS SELECT {columns} FROM arriving")
             counted = f"SELECT count(*), count(reason) FROM every_record WHERE {of_batch}"
             ((read_count, rejected_count),) = cursor.execute(counted).fetchall()

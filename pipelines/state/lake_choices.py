@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 
 FILE = "_lake.json"
@@ -48,6 +49,4 @@ def keep_choices(lake_root: str, settings: Settings) -> None:
     """Writes the choices into a lake that keeps none yet."""
     file = Path(lake_root) / FILE
     if not file.exists():
-        draft = file.with_suffix(".json.new")
-        draft.write_text(json.dumps(choices_of(settings), indent=2) + "\n", encoding="utf-8")
-        draft.rename(file)
+        write_whole(file, json.dumps(choices_of(settings), indent=2) + "\n")
