@@ -32,10 +32,16 @@ KEPT = (
     Kept("a-field-of-many-levels-ended-the-process", _with_code(b'[{"a":' * _DEEP + b"1" + b"}]" * _DEEP), "bad_type"),
     Kept("an-array-of-many-levels", _with_code(b"[" * (2 * _DEEP) + b"]" * (2 * _DEEP)), "bad_type"),
     Kept("an-object-of-many-levels", _with_code(b'{"a":' * (2 * _DEEP) + b"1" + b"}" * (2 * _DEEP)), "bad_type"),
-    Kept("a-fraction-of-as-many-digits-as-allowed", _with_unknown(b'"x":0.' + b"1" * MAX_NUMBER_DIGITS), "accepted"),
-    Kept("a-fraction-of-one-digit-more", _with_unknown(b'"x":0.' + b"1" * (MAX_NUMBER_DIGITS + 1)), "malformed"),
-    Kept("an-exponent-of-as-many-digits-as-allowed", _with_unknown(b'"x":0e' + b"0" * MAX_NUMBER_DIGITS), "accepted"),
-    Kept("an-exponent-of-one-digit-more", _with_unknown(b'"x":0e' + b"0" * (MAX_NUMBER_DIGITS + 1)), "malformed"),
+    Kept(
+        "a-fraction-of-as-many-digits-as-allowed", _with_unknown(b'"x":0.' + b"1" * (MAX_NUMBER_DIGITS - 1)), "accepted"
+    ),
+    Kept("a-fraction-of-one-digit-more", _with_unknown(b'"x":0.' + b"1" * MAX_NUMBER_DIGITS), "malformed"),
+    Kept(
+        "an-exponent-of-as-many-digits-as-allowed",
+        _with_unknown(b'"x":0e' + b"0" * (MAX_NUMBER_DIGITS - 1)),
+        "accepted",
+    ),
+    Kept("an-exponent-of-one-digit-more", _with_unknown(b'"x":0e' + b"0" * MAX_NUMBER_DIGITS), "malformed"),
     Kept("both-of-as-many-as-allowed", _with_unknown(b'"x":0.5e' + b"1" * (MAX_NUMBER_DIGITS - 2)), "accepted"),
     Kept("both-of-one-digit-more", _with_unknown(b'"x":0.5e' + b"1" * (MAX_NUMBER_DIGITS - 1)), "malformed"),
     Kept(

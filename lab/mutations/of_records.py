@@ -15,6 +15,7 @@ EXAMPLES = "tests/transforms/test_judge.py::test_examples_get_their_verdicts"
 EVENTS, EVENTS_JSON = f"{EXAMPLES}[ship-events-csv]", f"{EXAMPLES}[ship-events-json]"
 ROUTES = f"{EXAMPLES}[ship-routes-csv]"
 GOES_ON = "tests/transforms/test_judge.py::test_json_text_may_not_go_on_after_the_object_as_an_array_or_an_object_could"
+LONG_NUMBER = "tests/transforms/test_judge.py::test_verdict_on_a_long_number_does_not_depend_on_where_it_is"
 KEPT = "tests/transforms/test_rejected.py::test_rejected_record_keeps_its_bytes_its_headers_and_its_coordinates"
 NOT_KEPT = "tests/transforms/test_rejected.py::test_accepted_record_is_not_in_quarantine"
 SCANS = "tests/transforms/test_distinct_scans.py"
@@ -108,6 +109,14 @@ MUTATIONS = (
     Mutation(
         MALFORMED, "a JSON text may go on after `}` as an array could",
         DECODE, """F.concat(F.lit('{"":'), "text", F.lit("}"))""", '"text"', GOES_ON,
+    ),
+    Mutation(
+        MALFORMED, "a JSON number may be as long as the parser allows",
+        DECODE, " & ~has_long_number", "", LONG_NUMBER,
+    ),
+    Mutation(
+        MALFORMED, "digits in a JSON string are a number",
+        DECODE, "outside_strings.rlike(TOO_LONG_NUMBER)", 'F.col("text").rlike(TOO_LONG_NUMBER)', LONG_NUMBER,
     ),
     Mutation(MISSING_FIELD, "nobody looks", JUDGE, _MISSING, "", EVENTS),
     Mutation(

@@ -2,14 +2,16 @@
 
 Limits of the JSON form, beyond which a value is malformed (Jackson's `StreamReadConstraints` as Spark uses them): 999
 levels of nesting, numbers of 1,000 digits, member names of 50,000 characters, strings of 20,000,000 characters. Member
-names must be distinct. Characters are counted in UTF-16, where one beyond the basic plane is two. A number that begins
-with 0 may have one digit more where it has no fraction, or no exponent.
+names must be distinct. Characters are counted in UTF-16, where one beyond the basic plane is two.
 """
 
 from dataclasses import dataclass, field
 from typing import Literal
 
 FieldKind = Literal["integer", "timestamp", "text"]
+
+MAX_NUMBER_DIGITS = 1_000
+"""Of a JSON number: integer part, fraction and exponent together."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import Reason
-from pipelines.contracts.topics import FieldKind, Topic, WireField
+from pipelines.contracts.topics import MAX_NUMBER_DIGITS, FieldKind, Topic, WireField
 
 # One CSV field: quoted (quotes inside doubled) or bare. Possessive, so that a field of megabytes neither backtracks
 # nor recurses.
@@ -33,6 +33,10 @@ NESTED = "a nested value"
 type, by recursion: at some hundreds of levels the stack overflows, and that ends the process."""
 
 FLAT_OBJECT = r"\A[^\[{]*+\{[^\[{]*+\z"
+
+STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+TOO_LONG_NUMBER = rf"(?<![0-9.eE+-])(?:[.eE+-]*+[0-9]){{{MAX_NUMBER_DIGITS + 1}}}"
+"""Jackson has a limit of its own, and counts differently where a number happens to lie across two of its buffers."""
 
 
 def decoding(topic: Topic, wire_format: str) -> tuple[dict[str, Column], ...]:
@@ -104,6 +108,8 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     in_array = F.try_parse_json(F.concat(F.lit("["), "text", F.lit("]")))
     in_object = F.try_parse_json(F.concat(F.lit('{"":'), "text", F.lit("}")))
     is_object = F.col("text").rlike(r"\A[ \t\r\n]*+\{") & in_array.isNotNull() & in_object.isNotNull()
+    outside_strings = F.regexp_replace("text", STRING, "")
+    has_long_number = (F.length("text") > MAX_NUMBER_DIGITS) & outside_strings.rlike(TOO_LONG_NUMBER)
     wire = F.struct(
         *(
             F.when(_is_nested(field), NESTED)
@@ -115,7 +121,7 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     mistyped = F.coalesce(*(_mistyped(field) for field in fields))
     return (
         {
-            "document": F.when(F.col("broken").isNull() & is_object, document),
+            "document": F.when(F.col("broken").isNull() & is_object & ~has_long_number, document),
             "is_flat": F.col("text").rlike(FLAT_OBJECT),
         },
         {"syntax": F.coalesce("broken", F.when(F.col("document").isNull(), Reason.MALFORMED.value))},

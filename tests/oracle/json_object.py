@@ -109,7 +109,7 @@ def _value(token: _Token) -> JsonValue:
     if kind == "string":
         return _unescaped(spelling)
     if kind == "number":
-        if _digits(spelling) > MAX_NUMBER_DIGITS:
+        if sum(character.isdigit() for character in spelling) > MAX_NUMBER_DIGITS:
             raise RejectedError("malformed")
         return Number(spelling)
     if kind == "word":
@@ -119,16 +119,6 @@ def _value(token: _Token) -> JsonValue:
     if spelling == "[":
         return []
     raise RejectedError("malformed")
-
-
-def _digits(spelling: str) -> int:
-    """Digits as Jackson counts them: after an integer part of 0, one less for each of fraction and exponent that is
-    not there.
-    """
-    count = sum(character.isdigit() for character in spelling)
-    if not spelling.lstrip("-").startswith("0") or count == 1:
-        return count
-    return count - ("." not in spelling) - ("e" not in spelling.lower())
 
 
 def _unescaped(spelling: str) -> str:

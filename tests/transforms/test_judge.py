@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, Example, load_examples
 from pipelines.contracts.rules import FUTURE_TOLERANCE
-from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, Topic
+from pipelines.contracts.topics import INPUT_TOPICS, MAX_NUMBER_DIGITS, SHIP_EVENTS, Topic
 from pipelines.contracts.wire import Wire
 from pipelines.simulation.wire import Format
 from pipelines.transforms.judge import judged
@@ -111,6 +111,27 @@ def test_json_may_be_as_deep_as_the_limit_and_no_deeper(spark: SparkSession) -> 
     ]
     rows = judged(record_frame(spark, records), SHIP_EVENTS, Wire("json")).orderBy("kafka_offset").collect()
     assert [row["reason"] for row in rows] == [None, "malformed"]
+
+
+def test_verdict_on_a_long_number_does_not_depend_on_where_it_is(spark: SparkSession) -> None:
+    """Jackson reads long texts in portions, and counts the digits of a number that lies in two of them differently."""
+    moment = scan(offset=0).timestamp_ms
+
+    def with_number(ahead: int, number: str, offset: int) -> LogRecord:
+        value = (
+            f'{{"ahead":"{"7" * ahead}","x":{number},"trackingNumber":42,"occurredAt":"2026-03-01T10:00:00",'
+            f'"eventCode":"S","currentStopId":1,"behind":"\\"{"7" * 33_000}"}}'
+        )
+        return LogRecord("ship-events", 0, offset, moment, b"42", value.encode())
+
+    numbers = (f"1e{'0' * (MAX_NUMBER_DIGITS - 1)}", f"1e{'0' * MAX_NUMBER_DIGITS}", f"0e{'0' * MAX_NUMBER_DIGITS}")
+    records = [
+        with_number(ahead, number, 3 * place + which)
+        for place, ahead in enumerate(range(0, 9_000, 450))
+        for which, number in enumerate(numbers)
+    ]
+    rows = judged(record_frame(spark, records), SHIP_EVENTS, Wire("json")).orderBy("kafka_offset").collect()
+    assert [row["reason"] for row in rows] == [None, "malformed", "malformed"] * (len(records) // 3)
 
 
 def test_json_text_may_not_go_on_after_the_object_as_an_array_or_an_object_could(spark: SparkSession) -> None:
