@@ -15,9 +15,6 @@ from pipelines.tables import OPS_BATCHES
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-CATALOG_STATEMENTS = ("describe", "desc", "show", "explain")
-"""Statements that only read although Spark's grammar does not take them as a subquery."""
-
 
 def query(command: Sql, settings: Settings) -> pa.Table:
     """The rows of the query, timestamps in UTC; of the tables as they are, or as they were after a batch.
@@ -40,13 +37,16 @@ def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings
             reader.check_files(name)
     from pyspark.errors import PySparkException
 
+    from pipelines.io.spark.read_only import check_is_query
     from pipelines.session import open_session
 
     spark = open_session(settings)
     for name in names:
         _register(spark, name, f"{reader.root}/{name.replace('.', '/')}", at)
+    spark.conf.set("spark.sql.variable.substitute", "false")  # ${env:…} would be this process's environment
     try:
-        return spark.sql(_only_reading(command.query)).toArrow()
+        check_is_query(spark, command.query, names)
+        return spark.sql(command.query).toArrow()
     except PySparkException as error:
         message = " ".join(str(error).partition(" SQLSTATE")[0].split())
         raise InvalidInput(f"Spark rejects the query: {message.rstrip('.')}.") from error
@@ -65,11 +65,3 @@ def _register(spark: "SparkSession", name: str, path: str, at: Snapshot | None) 
     is_ledger = name == OPS_BATCHES.name
     pinned = f"WHERE batch_id <= {at.batch_id}" if is_ledger else f"VERSION AS OF {at.versions[name]}"
     spark.sql(f"CREATE VIEW {name} AS {rows} {pinned}")
-
-
-def _only_reading(sql: str) -> str:
-    """The statement in a form that Spark's grammar accepts for a query only: inside a subquery nothing can write."""
-    statement = sql.strip().rstrip(";")
-    words = statement.split(maxsplit=1)
-    is_catalog_statement = bool(words) and words[0].lower() in CATALOG_STATEMENTS
-    return statement if is_catalog_statement else f"SELECT * FROM (\n{statement}\n)"

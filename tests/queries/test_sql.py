@@ -6,9 +6,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
 
 from pipelines.commands import Sql
 from pipelines.errors import InvalidInput, NotFound
+from pipelines.io.spark.read_only import callable_functions
 from pipelines.queries.sql import query
 from pipelines.settings import Settings
 
@@ -133,9 +135,130 @@ def test_spark_answers_the_same_query(settings: Settings) -> None:
         "DROP TABLE gold.remaining_stops",
         "EXPLAIN SELECT 1; DELETE FROM gold.remaining_stops",
         "SELECT nope FROM gold.remaining_stops",
+        "CREATE TABLE gold.other AS SELECT 1",
+        "CREATE TEMPORARY FUNCTION f AS 'java.lang.System' USING JAR '/tmp/f.jar'",
+        "ADD JAR '/tmp/f.jar'",
+        "SET spark.sql.variable.substitute = true",
+        "CACHE TABLE gold.remaining_stops",
+        "INSERT OVERWRITE DIRECTORY '{home}/out' USING csv SELECT 1",
+        "EXPLAIN INSERT OVERWRITE DIRECTORY '{home}/out' USING csv SELECT 1",
+        "EXECUTE IMMEDIATE 'SELECT 1'",
+        "BEGIN SELECT 1; END",
     ],
 )
 def test_spark_only_reads(settings: Settings, sql: str) -> None:
     with pytest.raises(InvalidInput, match="Spark rejects the query"):
-        query(Sql(query=sql, engine="spark"), settings)
+        query(Sql(query=sql.format(home=settings.home), engine="spark"), settings)
     assert DeltaTable(f"{settings.lake_root}/gold/remaining_stops").version() == 0
+    assert not (settings.home / "out").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM text.`{secret}`",
+        "SELECT * FROM csv.`{secret}`",
+        "SELECT * FROM binaryFile.`{secret}`",
+        "SELECT * FROM delta.`{lake}/gold/remaining_stops`",
+        "SELECT * FROM spark_catalog.delta.`{lake}/gold/remaining_stops`",
+        "SELECT * FROM parquet.`{lake}/gold/remaining_stops`",
+        "SELECT * FROM IDENTIFIER('text.`{secret}`')",
+        "SELECT * FROM IDENTIFIER(concat('text.', '`{secret}`'))",
+        "SELECT (SELECT max(value) FROM text.`{secret}`) AS hidden",
+        "SELECT 1 WHERE EXISTS (SELECT 1 FROM text.`{secret}`)",
+        "WITH a AS (SELECT * FROM text.`{secret}`) SELECT * FROM a",
+        "SELECT * FROM gold.remaining_stops, LATERAL (SELECT * FROM text.`{secret}`)",
+        "SELECT 1 UNION SELECT value FROM text.`{secret}`",
+        "TABLE text.`{secret}`",
+        "FROM gold.remaining_stops |> UNION ALL TABLE text.`{secret}`",
+        "SELECT * FROM gold.remaining_stops WITH ('path' = '{secret}')",
+        "EXPLAIN SELECT * FROM text.`{secret}`",
+        "EXPLAIN FORMATTED WITH a AS (SELECT * FROM text.`{secret}`) SELECT * FROM a",
+        "DESCRIBE QUERY SELECT * FROM text.`{secret}`",
+        "DESCRIBE text.`{secret}`",
+        "DESCRIBE DETAIL '{lake}/gold/remaining_stops'",
+        "DESCRIBE HISTORY delta.`{lake}/gold/remaining_stops`",
+        "SHOW CREATE TABLE delta.`{lake}/gold/remaining_stops`",
+        "SELECT * FROM table_changes_by_path('{lake}/gold/remaining_stops', 0)",
+        "SELECT * FROM table_changes('delta.`{lake}/gold/remaining_stops`', 0)",
+        "SELECT * FROM read_files('{secret}')",
+        "SELECT from_xml('<p><a>1</a></p>', 'a STRING', map('rowValidationXSDPath', '{secret}'))",
+        "SELECT from_avro(X'00', '\"string\"', map('avroSchemaUrl', 'file:{secret}'))",
+        "SELECT reflect('java.lang.System', 'getenv', 'HOME')",
+        "SELECT JAVA_METHOD('java.lang.System', 'getenv', 'HOME')",
+        "SELECT try_reflect('java.lang.System', 'getenv', 'HOME')",
+        "SELECT builtin.reflect('java.lang.System', 'getenv', 'HOME')",
+        "SELECT system.builtin.`reflect`('java.lang.System', 'getenv', 'HOME')",
+        "SELECT IDENTIFIER('reflect')('java.lang.System', 'getenv', 'HOME')",
+        "SELECT IDENTIFIER(concat('ref', 'lect'))('java.lang.System', 'getenv', 'HOME')",
+        "SELECT transform(array('HOME'), name -> reflect('java.lang.System', 'getenv', name))",
+        "SELECT * FROM VALUES (reflect('java.lang.System', 'getenv', 'HOME')) AS t(a)",
+        "SELECT 1 ORDER BY reflect('java.lang.System', 'getenv', 'HOME')",
+        "SELECT * FROM gold.remaining_stops LATERAL VIEW reflect('java.lang.System', 'getenv', 'HOME') t AS a",
+        "SELECT max(1) FILTER (WHERE reflect('java.lang.System', 'getenv', 'HOME') = 'x')",
+        "SELECT sum(1) OVER (PARTITION BY reflect('java.lang.System', 'getenv', 'HOME'))",
+        "SELECT TRANSFORM(1) USING 'cat {secret}'",
+        "FROM gold.remaining_stops SELECT TRANSFORM(tracking_number) USING 'cat' AS (a STRING)",
+        "SELECT * FROM (SELECT TRANSFORM(1) USING 'cat')",
+    ],
+)
+def test_spark_reads_the_tables_and_neither_files_nor_calls_java_nor_a_program(settings: Settings, sql: str) -> None:
+    secret = settings.home / "secret.txt"
+    secret.write_text("of nobody's concern")
+    with pytest.raises(InvalidInput, match="Spark rejects the query") as refusal:
+        query(Sql(query=sql.format(secret=secret, lake=settings.lake_root), engine="spark"), settings)
+    assert "concern" not in str(refusal.value)
+
+
+@pytest.mark.spark
+def test_spark_puts_nothing_of_its_process_into_a_query(settings: Settings) -> None:
+    for name in ("env:HOME", "system:java.home", "spark.driver.memory"):
+        sql = f"SELECT '${{{name}}}' AS text"
+        assert query(Sql(query=sql, engine="spark"), settings).to_pylist() == [{"text": f"${{{name}}}"}]
+
+
+@pytest.mark.spark
+def test_no_function_of_spark_that_calls_java_is_among_those_that_a_query_may_call(spark: SparkSession) -> None:
+    registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+    names = registry.listFunction().iterator()
+    calling = set()
+    while names.hasNext():
+        name = names.next()
+        if "eflect" in registry.lookupFunction(name).get().getClassName():
+            calling.add(name.funcName())
+    assert calling == {"reflect", "java_method", "try_reflect"}
+    assert not calling & callable_functions(spark)
+    assert {"count", "date_trunc", "explode", "range", "xpath"} <= callable_functions(spark)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*), max(tracking_number) FROM gold.remaining_stops HAVING count(*) > 1 LIMIT 3 OFFSET 0",
+        "WITH a AS (FROM Gold.REMAINING_STOPS) SELECT *, row_number() OVER w FROM a WINDOW w AS (ORDER BY 1)",
+        "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 3) SELECT * FROM r",
+        "SELECT e FROM spark_catalog.gold.remaining_stops LATERAL VIEW explode(array(1)) t AS e",
+        "SELECT * FROM gold.remaining_stops a JOIN range(50) b ON a.tracking_number = b.id, LATERAL (SELECT b.id + 1)",
+        "SELECT /*+ BROADCAST(a) */ * FROM gold.remaining_stops VERSION AS OF 0 a WHERE EXISTS (SELECT 1)",
+        "SELECT * FROM gold.remaining_stops PIVOT (count(1) FOR tracking_number IN (42, 43))",
+        "SELECT * FROM gold.remaining_stops UNPIVOT (v FOR n IN (tracking_number, number_of_remaining_stops))",
+        "FROM gold.remaining_stops |> WHERE tracking_number = 42 |> AGGREGATE count(*) GROUP BY tracking_number",
+        "(SELECT 1 EXCEPT SELECT 2) INTERSECT SELECT DISTINCT x FROM VALUES (1) AS t(x)",
+        "TABLE gold.remaining_stops",
+        "EXPLAIN SELECT * FROM gold.remaining_stops",
+        "DESCRIBE gold.remaining_stops",
+        "DESC EXTENDED gold.remaining_stops",
+        "DESCRIBE QUERY SELECT 1",
+        "DESCRIBE HISTORY gold.remaining_stops",
+        "DESCRIBE DETAIL gold.remaining_stops",
+        "DESCRIBE FUNCTION count",
+        "SHOW SCHEMAS",
+        "SHOW COLUMNS IN gold.remaining_stops",
+        "SHOW TBLPROPERTIES gold.remaining_stops",
+        "SHOW FUNCTIONS LIKE 'cou*'",
+    ],
+)
+def test_spark_answers_whatever_only_reads(settings: Settings, sql: str) -> None:
+    assert query(Sql(query=sql, engine="spark"), settings).num_rows > 0

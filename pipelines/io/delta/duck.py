@@ -1,7 +1,7 @@
 """DuckDB in this process, which computes what tables become."""
 
-import os
 import tempfile
+import uuid
 from functools import cache
 from pathlib import Path
 
@@ -20,11 +20,18 @@ def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     return _database(threads).cursor()
 
 
+def spill_folder() -> str:
+    """The path of a folder for what a DuckDB has no memory for. DuckDB makes it when it is needed, and deletes it.
+
+    Nobody can have put anything there before, as a link to elsewhere: the name cannot be guessed.
+    """
+    return str(Path(tempfile.gettempdir(), f"duckdb-{uuid.uuid4().hex}"))
+
+
 @cache
 def _database(threads: int | None) -> duckdb.DuckDBPyConnection:
-    folder = Path(tempfile.gettempdir(), f"duckdb-{os.getpid()}")
     settings: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": str(folder),
+        "temp_directory": spill_folder(),
         "memory_limit": MEMORY_LIMIT,
         "preserve_insertion_order": "false",
         "autoinstall_known_extensions": "false",

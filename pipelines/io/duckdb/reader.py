@@ -8,9 +8,7 @@ reaches only through an extension that it would have to download, are read throu
 """
 
 import re
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from textwrap import shorten
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -22,7 +20,8 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
 from pipelines.io.delta.delta_table import MISREAD_PATH
-from pipelines.io.delta.parquet import file_list, identifier, literal, parquet_rows
+from pipelines.io.delta.duck import spill_folder
+from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES, SCHEMAS
 
@@ -124,19 +123,21 @@ class LakeReader:
             )
 
     def connect(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """DuckDB in memory with a view `schema.table` for each name. All it reaches outside are the lake's files.
+        """DuckDB in memory with a view `schema.table` for each name. All it reaches outside are those tables' files, as
+        they are at the version that is read, and a folder of its own for what it has no memory for.
 
         Timestamps are TIMESTAMP WITH TIME ZONE in UTC, whatever the machine's zone.
         """
         connection = duckdb.connect(
-            config={"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
+            config={
+                "autoinstall_known_extensions": "false",
+                "autoload_known_extensions": "false",
+                "temp_directory": spill_folder(),
+            }
         )
         connection.execute("SET TimeZone = 'UTC'")
-        for name in names:
-            self._add_view(connection, name)
-        if self._is_local:
-            connection.execute(f"SET allowed_directories = [{literal(self.root + '/')}]")
-        connection.execute(f"SET temp_directory = {literal(str(Path(tempfile.gettempdir()) / 'pts-sql'))}")
+        files = [file for name in names for file in self._add_view(connection, name)]
+        connection.execute(f"SET allowed_paths = {file_list(files)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
         return connection
@@ -163,13 +164,16 @@ class LakeReader:
                 raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error
             raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
 
-    def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> None:
-        """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema."""
-        table = self.open(name)
+    def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+        """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema.
+        Returns the files that DuckDB opens for them.
+        """
+        table, files = self.open(name), list[str]()
         until = self._until_batch if name == OPS_BATCHES.name else None
         qualified = identifier(name)
         if self._is_local and not table.metadata().partition_columns:
-            query = _parquet_query(connection, table)
+            files = [unquote(uri) for uri in table.file_uris()]
+            query = _parquet_query(connection, table, files)
             if until is not None:
                 query = f"FROM ({query}) WHERE batch_id <= {until}"
             connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")
@@ -181,6 +185,7 @@ class LakeReader:
         schema, _, short = name.partition(".")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}")
         connection.execute(f"CREATE VIEW {identifier(schema)}.{identifier(short)} AS FROM {qualified}")
+        return files
 
     def _is_visible(self, name: str) -> bool:
         return name in self._versions or name == OPS_BATCHES.name
@@ -218,7 +223,7 @@ def _refuse_unreadable(name: str, table: DeltaTable) -> None:
         )
 
 
-def _parquet_query(connection: duckdb.DuckDBPyConnection, table: DeltaTable) -> str:
+def _parquet_query(connection: duckdb.DuckDBPyConnection, table: DeltaTable, files: Sequence[str]) -> str:
     """The rows of the table's active files, with exactly the columns and types of its schema.
 
     A column added later is missing from older files, and a table may have no file at all: the first, empty half of the
@@ -227,6 +232,6 @@ def _parquet_query(connection: duckdb.DuckDBPyConnection, table: DeltaTable) -> 
     empty = connection.from_arrow(pa.schema(table.schema().to_arrow()).empty_table())
     columns = (f"NULL::{type_} AS {identifier(name)}" for name, type_ in zip(empty.columns, empty.types, strict=True))
     query = f"SELECT {', '.join(columns)} WHERE false"
-    if uris := table.file_uris():
-        query += f" UNION ALL BY NAME FROM {parquet_rows(file_list(map(unquote, uris)), union_by_name=True)}"
+    if files:
+        query += f" UNION ALL BY NAME FROM {parquet_rows(file_list(files), union_by_name=True)}"
     return query

@@ -331,6 +331,49 @@ def test_files_outside_the_lake_cannot_be_read(
         LakeReader(lake).query(f"FROM read_csv('{secret}')")
 
 
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "read_parquet('{dead}')",
+        "'{dead}'",
+        "parquet_metadata('{dead}')",
+        "read_text('{lake}/_checkpoint/commits/0')",
+        "read_text('{lake}/silver/ship_events/_delta_log/*.json')",
+        "read_blob('{lake}/_live.lock')",
+        "glob('{lake}/**')",
+        "read_parquet('{lake}/silver/ship_events/*.parquet')",
+    ],
+)
+def test_of_the_lake_nothing_can_be_read_but_the_live_files_of_the_tables(lake: str, tmp_path: Path, rows: str) -> None:
+    path = write(tmp_path, 41)
+    dead = DeltaTable(path).file_uris()[0]
+    write_deltalake(path, DeltaTable(path).to_pyarrow_table(), mode="overwrite")
+    (tmp_path / "_checkpoint" / "commits").mkdir(parents=True)
+    for name in ("_checkpoint/commits/0", "_live.lock"):
+        (tmp_path / name).write_text("of nobody's concern")
+    sql = f"SELECT * FROM {rows.format(dead=dead, lake=tmp_path)} -- silver.ship_events"
+    with pytest.raises(InvalidInput, match="Permission Error"):
+        LakeReader(lake).query(sql)
+    assert LakeReader(lake).query("FROM silver.ship_events").num_rows == 1
+
+
+def test_what_has_no_room_in_memory_goes_to_a_folder_that_nobody_can_have_made_before(tmp_path: Path) -> None:
+    write(tmp_path, 42)
+    asked = "SELECT current_setting('temp_directory') AS folder"
+    first, second = (LakeReader(str(tmp_path)).query(asked)["folder"][0].as_py() for _ in range(2))
+    assert first != second
+    assert not Path(first).exists()
+
+
+def test_names_of_this_process_are_no_tables(tmp_path: Path) -> None:
+    write(tmp_path, 42)
+    with LakeReader(str(tmp_path)).connect(["silver.ship_events"]) as connection:
+        mine = pa.table({"a": [1]})
+        with pytest.raises(duckdb.CatalogException, match="mine does not exist"):
+            connection.sql("FROM mine")
+        assert mine.num_rows == 1
+
+
 def test_network_cannot_be_reached_even_for_an_extension(tmp_path: Path) -> None:
     write(tmp_path, 42)
     with LakeReader(str(tmp_path)).connect(["silver.ship_events"]) as connection:
