@@ -17,7 +17,8 @@ others. Live and replay run these same flows; only the range of the log and the 
 
 There are two paces. The records, and what people watch (─), move with every batch. The rest (┄) follows: every
 `PTS_STREAM__FOLLOW_SECONDS`, all of it is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next
-batches, so that none of them gets long. Where each table stands is its position in the ledger.
+batches, so that none of them gets long. What people watch joins the rest where it is large (`is_deferred_when_large`).
+Where each table stands is its position in the ledger.
 """
 
 from collections.abc import Iterable, Mapping
@@ -108,12 +109,19 @@ def tables_read(read: Read) -> tuple[Table, ...]:
 
 @dataclass(frozen=True)
 class Publication:
-    """Messages about the rows that a fold changes (`reports` in the query), sent before the table shows them: at least
+    """Messages about the rows that a batch changes (`reports` in the query), sent before the table shows them: at least
     once.
+
+    Attributes:
+        topic: Where they go.
+        by: The query that gives them.
+        sources: By topic of the records that change rows: what the names of the columns begin with that say where the
+            last of them is.
     """
 
     topic: Topic
     by: str
+    sources: Mapping[Topic, str]
 
 
 ROW_TIMES = "window_start", "occurred_at"
@@ -133,6 +141,8 @@ class Flow:
             table's measures to those of the row with the same key.
         turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
         publishes: Messages about the changed rows.
+        is_deferred_when_large: Whether the table takes several batches at once where it is so large that writing its
+            files anew for each would take longer than all else. What is published is in time all the same.
 
     Raises:
         ValueError: A fold that follows has rows without a time.
@@ -145,6 +155,7 @@ class Flow:
     write: Literal["append", "merge", "add"] = "append"
     turn: str | None = None
     publishes: Publication | None = None
+    is_deferred_when_large: bool = False
 
     def __post_init__(self) -> None:
         if self.is_fold and self.turn and not set(ROW_TIMES) & set(self.into.column_names):
@@ -196,7 +207,8 @@ FLOWS = (
             "current": Current(GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS),
         },
         write="merge",
-        publishes=Publication(PACKAGE_REPORTS, PACKAGE_REPORT_MESSAGES),
+        publishes=Publication(PACKAGE_REPORTS, PACKAGE_REPORT_MESSAGES, {SHIP_EVENTS: "event_", SHIP_ROUTES: "route_"}),
+        is_deferred_when_large=True,
     ),
     Flow("keep_events", BRONZE_SHIP_EVENTS, BRONZE_RECORDS, {"records": Judged(SHIP_EVENTS)}),
     Flow("keep_routes", BRONZE_SHIP_ROUTES, BRONZE_RECORDS, {"records": Judged(SHIP_ROUTES)}),
@@ -228,6 +240,8 @@ FLOWS = (
         turn="alerts",
     ),
 )
+
+DEFERRED_WHEN_LARGE = tuple(flow.into.name for flow in FLOWS if flow.is_deferred_when_large)
 
 TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
 """The turns, in order."""

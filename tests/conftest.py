@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.engine import schedule
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
 from pipelines.stack import stack
@@ -107,3 +108,10 @@ def _forget_tables() -> Iterator[None]:
     session = SparkSession.getActiveSession()
     if session is not None and session._jvm is not None:
         session._jvm.org.apache.spark.sql.delta.DeltaLog.clearCache()
+
+
+@pytest.fixture
+def reports_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gold.remaining_stops` counts as large from its first report on, and waits whatever is new to it."""
+    monkeypatch.setattr(schedule, "SMALL_ROWS", 0)
+    monkeypatch.setattr(schedule, "ROWS_FOR_EACH_NEW", 0)

@@ -12,6 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines import session
+from pipelines.engine import schedule
 from pipelines.engine.batch import Batch, Following
 from pipelines.graph import TURNS
 from pipelines.io.delta.lake import Lake
@@ -31,7 +32,7 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
 
     Every batch but the first is cut off after some write, and repeated; tables that follow do so in some batches, each
     turn for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
-    as if their rows were many: planned and written otherwise.
+    as if their rows were many: planned and written otherwise; some as if there were many reports, which then wait.
     """
     pack = packed(all_cases)
     chance = random.Random(SEED)
@@ -51,6 +52,9 @@ def few_or_many(chance: random.Random) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if chance.random() < 0.3:
             patch.setattr(session, "UNFUSED_ROWS", 0)
+        if chance.random() < 0.5:
+            patch.setattr(schedule, "SMALL_ROWS", 0)
+            patch.setattr(schedule, "ROWS_FOR_EACH_NEW", 0)
         yield
 
 
@@ -58,12 +62,12 @@ def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterato
     reached = dict.fromkeys(TURNS, 0)
     for batch in plain:
         turns, up_to = tuple(turn for turn in TURNS if chance.random() < 0.6), batch
-        if batch is plain[-1]:
+        if is_last := batch is plain[-1]:
             turns = TURNS
         elif turns:
             up_to = plain[chance.randint(max(reached[turn] for turn in turns), batch.batch_id)]
             reached |= dict.fromkeys(turns, up_to.batch_id)
-        yield replace(batch, following=Following(turns, up_to.reach))
+        yield replace(batch, following=Following(turns, up_to.reach, ends_deferral=is_last or chance.random() < 0.2))
 
 
 def differences(pack: Pack, expected: dict[str, Rows], found: dict[str, Rows]) -> Differences:

@@ -15,6 +15,9 @@ DELTA_RS = "pipelines/io/delta/delta_rs.py"
 DELTA_TABLE = "pipelines/io/delta/delta_table.py"
 DATA_FILES = "pipelines/io/delta/data_files.py"
 RECORD = "pipelines/tables/record.py"
+NEWEST = "pipelines/queries/newest.py"
+PROMOTE = "pipelines/replay/promote.py"
+BUILD = "pipelines/replay/build.py"
 
 REACH = "tests/engine/test_reach.py"
 A_WEEK_LATER = f"{REACH}::test_scan_told_again_seven_days_after_it_happened_is_a_duplicate_with_and_without_a_status"
@@ -46,6 +49,17 @@ TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_nex
 TURNS_LEFT = (
     "tests/live/test_lending.py::test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken"
 )
+T_DEFERRAL = "tests/engine/test_deferral.py"
+WAITS_FOR_CYCLE = f"{T_DEFERRAL}::test_large_table_stays_until_a_cycle_begins_and_is_then_that_of_the_batch"
+TELLS_THE_SAME = f"{T_DEFERRAL}::test_messages_tell_of_each_batch_what_they_tell_of_a_small_table"
+MADE_UP_FOR = f"{T_DEFERRAL}::test_questions_are_answered_from_what_is_stored_and_from_what_waits"
+BACK_AS_A_WHOLE = f"{T_DEFERRAL}::test_package_that_was_let_go_comes_back_as_a_whole"
+AS_DECIDED = f"{T_DEFERRAL}::test_batch_that_was_cut_off_ends_as_it_was_decided_although_the_table_is_large_now"
+IN_TIME = f"{T_DEFERRAL}::test_a_batch_with_many_new_rows_does_not_wait"
+BROUGHT_UP = (
+    "tests/replay/test_promote.py::test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change_places"
+)
+BEGINS_WITH = f"{T_CYCLE}::test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited"
 HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 
 WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
@@ -57,6 +71,7 @@ LEDGER = "The ledger counts records read, accepted, duplicate and quarantined"
 EXACTLY_ONCE = "Exactly once: each write carries (txnAppId, txnVersion), with the checkpoint's identity"
 OFFSETS = "Ranges of the log are half-open `[start, end)`"
 CADENCES = "Two cadences: what follows is brought to one batch, one turn in each of the next ones"
+DEFERRED = "A large table takes several batches at once; messages and questions do not wait"
 SIDE_BY_SIDE = "Flows run side by side, once those above them are done that they need"
 TRUTH = "Row-level truth is a CHECK constraint"
 IN_ONE_PARTITION = "A task decides for its partitions; what two tasks have kept is looked through once more"
@@ -186,15 +201,15 @@ MUTATIONS = (
     ),
     Mutation(
         OFFSETS, "the end is within",
-        KAFKA, "kafka_offset < {part.end}", "kafka_offset <= {part.end}", WITHIN,
+        KAFKA, "{offset} < {part.end}", "{offset} <= {part.end}", WITHIN,
     ),
     Mutation(
         OFFSETS, "the start is not within",
-        KAFKA, "kafka_offset >= {part.start}", "kafka_offset > {part.start}", WITHIN,
+        KAFKA, "{offset} >= {part.start}", "{offset} > {part.start}", WITHIN,
     ),
     Mutation(
         OFFSETS, "any partition is within",
-        KAFKA, "(kafka_partition = {part.partition} AND ", "(", WITHIN,
+        KAFKA, "({partition} = {part.partition} AND ", "(", WITHIN,
     ),
     Mutation(
         CADENCES, "turns go up to the batch before each",
@@ -223,6 +238,48 @@ MUTATIONS = (
         CADENCES, "a turn that was cut off is not known again",
         ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)',
         'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id)', TURN_AGAIN,
+    ),
+    Mutation(
+        DEFERRED, "a large table moves with every batch",
+        BATCH, "        if pays(self._lake.row_count(flow.into), self._input_size(flow)):\n            return False\n",
+        "        return False\n", WAITS_FOR_CYCLE,
+    ),
+    Mutation(
+        DEFERRED, "a cycle does not begin with it",
+        CYCLE, "            if is_deferred(last):\n                return END_OF_DEFERRAL\n", "", BEGINS_WITH,
+    ),
+    Mutation(
+        DEFERRED, "it waits, however many rows are new to it",
+        CYCLE, "max(SMALL_ROWS, ROWS_FOR_EACH_NEW * new_count)", "SMALL_ROWS", IN_TIME,
+    ),
+    Mutation(
+        DEFERRED, "a repeat of a batch that has written it leaves it out",
+        BATCH, "return not self._lake.commit_by(flow.into, self._transaction(flow))", "return True", AS_DECIDED,
+    ),
+    Mutation(
+        DEFERRED, "messages tell of all that waits, in each batch",
+        BATCH, " AS FROM changed WHERE {' OR '.join(own)}", " AS FROM changed WHERE true OR {' OR '.join(own)}",
+        TELLS_THE_SAME,
+    ),
+    Mutation(
+        DEFERRED, "nobody is told before the table moves",
+        BATCH, "if self._tells(flow) or (self._moves(flow)", "if (self._moves(flow)", TELLS_THE_SAME,
+    ),
+    Mutation(
+        DEFERRED, "questions are answered from what is stored",
+        NEWEST, "if not reached:", "if True:", MADE_UP_FOR,
+    ),
+    Mutation(
+        DEFERRED, "what is made up for does not go on from what was let go",
+        NEWEST, "going_on_from(stored, archive.query, ", "going_on_from(stored, stored, ", BACK_AS_A_WHOLE,
+    ),
+    Mutation(
+        DEFERRED, "the live table waits while it changes places",
+        PROMOTE, "        job.end_deferral()", "        pass", BROUGHT_UP,
+    ),
+    Mutation(
+        DEFERRED, "the replay's table waits while it changes places",
+        BUILD, "END_OF_DEFERRAL if is_last_part else", "None if is_last_part else", BROUGHT_UP,
     ),
     Mutation(
         SIDE_BY_SIDE, "a flow does not wait for what it reads",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pipelines.graph import TURNS
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
-from pipelines.state.ledger import Ledger, LedgerRow, TableState
+from pipelines.state.ledger import NOTHING_YET, Ledger, LedgerRow, TableState
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,17 @@ class Reach:
 
 @dataclass(frozen=True)
 class Following:
-    """Which tables that follow have their turn, and up to where they are brought."""
+    """Which tables that follow have their turn, and up to where they are brought; and whether large tables that were
+    deferred are brought up to the end of the batch.
+    """
 
     turns: tuple[str, ...]
     up_to: Reach
+    ends_deferral: bool = False
+
+
+END_OF_DEFERRAL = Following((), Reach(NOTHING_YET, {}), ends_deferral=True)
+"""Nobody has a turn."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,7 @@ def maintenance_batch(
         ranges=ranges_between(last.end_offsets, last.end_offsets),
         started_at=datetime.now(UTC),
         writer=f"{command}-{uuid.uuid4()}",
-        following=following or Following(TURNS, Reach(batch_id, last.end_offsets)),
+        following=following or Following(TURNS, Reach(batch_id, last.end_offsets), ends_deferral=True),
         rebuilds=rebuilds,
     )
 
@@ -116,7 +123,7 @@ class Standing:
     def then(self, row: LedgerRow, batch: Batch) -> "Standing":
         """After the next batch, which made the row."""
         offsets = {batch.batch_id: batch.reach.offsets}
-        if batch.following:
+        if batch.following and batch.following.turns:
             offsets[batch.following.up_to.batch_id] = batch.following.up_to.offsets
         moved = {name: offsets[state.position] for name, state in row.tables.items() if state.position in offsets}
         before = self.reached if self.tables else dict.fromkeys(row.tables, starts(batch.ranges))

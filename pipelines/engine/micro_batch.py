@@ -19,6 +19,7 @@ from pipelines.contracts.wire import Wire
 from pipelines.engine import record_tasks
 from pipelines.engine.batch import Batch, Reach, Standing
 from pipelines.engine.record_tasks import RecordFlow, Written
+from pipelines.engine.schedule import pays
 from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Known, New, Read, flows_into
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
@@ -27,7 +28,7 @@ from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, start
 from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
-from pipelines.transforms.expiry import is_expired
+from pipelines.transforms.expiry import going_on_from, is_expired
 from pipelines.transforms.judge import judged
 from pipelines.transforms.windows import MICROSECOND
 
@@ -49,12 +50,14 @@ class MicroBatch:
         self._lake = lake
         self._log = log
         self._wires = wires
+        self._deferred: frozenset[str] = frozenset()
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
-        todo = [flow for flow in FLOWS if self._moves(flow) and self._has_input(flow)]
+        self._deferred = frozenset(flow.name for flow in FLOWS if self._is_deferred(flow))
+        todo = [flow for flow in FLOWS if self._tells(flow) or (self._moves(flow) and self._has_input(flow))]
         self._run([flow for flow in todo if flow.turn is None])
         self._run([flow for flow in todo if flow.turn])
         row = LedgerRow(
@@ -100,8 +103,22 @@ class MicroBatch:
 
     def _moves(self, flow: Flow) -> bool:
         following = self._batch.following
-        is_its_turn = flow.turn is None or bool(following and flow.turn in following.turns)
+        is_its_turn = bool(following and flow.turn in following.turns) if flow.turn else flow.name not in self._deferred
         return is_its_turn or flow.into.name in self._batch.rebuilds
+
+    def _is_deferred(self, flow: Flow) -> bool:
+        """Whether the flow's table waits for a later batch. Not where this batch has written it before it was cut off:
+        what it was decided by then may have changed.
+        """
+        if not flow.is_deferred_when_large or (self._batch.following and self._batch.following.ends_deferral):
+            return False
+        if pays(self._lake.row_count(flow.into), self._input_size(flow)):
+            return False
+        return not self._lake.commit_by(flow.into, self._transaction(flow))
+
+    def _tells(self, flow: Flow) -> bool:
+        """Whether the batch has something to publish, be the table deferred or not."""
+        return flow.publishes is not None and any(self._batch.size(topic.name) for topic in flow.publishes.sources)
 
     def _reach(self, flow: Flow) -> Reach:
         """Up to where on the log the flow brings its table."""
@@ -189,10 +206,14 @@ class MicroBatch:
             for name, read in flow.reads.items():
                 cursor.execute(f"CREATE TEMP VIEW {name} AS {self._rows(cursor, flow, read)}")
             cursor.execute(f"CREATE TEMP TABLE changed AS FROM ({flow.by}) WHERE {self._is_kept(flow)}")
-            if flow.publishes and (not is_rebuilt or any(part.size for part in self._batch.ranges)):
-                # Of a table that is made anew it is not known any more which of the rows this batch changed.
-                cursor.execute("CREATE TEMP VIEW reports AS FROM changed")
+            if flow.publishes and self._tells(flow):
+                own = (
+                    within(_of(topic, self._batch.ranges), prefix) for topic, prefix in flow.publishes.sources.items()
+                )
+                cursor.execute(f"CREATE TEMP VIEW reports AS FROM changed WHERE {' OR '.join(own)}")
                 self._log.send(cursor.sql(flow.publishes.by).to_arrow_table(), flow.publishes.topic.name)
+            if not self._moves(flow):
+                return None
             if is_rebuilt:
                 return self._replace(cursor, flow)
             fold = self._lake.merge if flow.write == "merge" else self._lake.add
@@ -247,13 +268,8 @@ class MicroBatch:
             return data_files.empty_rows(table)
         if not (archive and self._lake.version(archive)):
             return self._lake.rows(table)
-        key = ", ".join(table.key)
-        new = " UNION ".join(f"SELECT {key} FROM {name}" for name, read in flow.reads.items() if isinstance(read, New))
-        there, let_go = (f"SELECT * FROM ({self._lake.rows(each)}) SEMI JOIN touched" for each in (table, archive))
-        return f"""
-            WITH touched AS ({new}), there AS ({there} USING ({key}))
-            FROM there UNION ALL BY NAME {let_go} USING ({key}) ANTI JOIN there USING ({key})
-        """
+        new = [name for name, read in flow.reads.items() if isinstance(read, New)]
+        return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)
 
     def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """What of a topic the flow's table does not hold yet."""

@@ -8,10 +8,10 @@ from pyspark.sql import SparkSession
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
-from pipelines.engine.batch import Batch, Following, Reach, Standing, maintenance_batch
+from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, Reach, Standing, maintenance_batch
 from pipelines.engine.integrity import State, prepare
 from pipelines.engine.micro_batch import MicroBatch
-from pipelines.engine.schedule import Cycle
+from pipelines.engine.schedule import Cycle, is_deferred
 from pipelines.graph import FLOWS, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import RecordLog
@@ -102,6 +102,11 @@ class LakeJob(ABC):
         if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
             self._run(maintenance_batch(self.last, "catch-up"), self._spark)
         self._cycle.begin_anew()
+
+    def end_deferral(self) -> None:
+        """Brings large tables that wait to the end of the ledger. No batch may have been cut off."""
+        if self.last and is_deferred(self.last):
+            self._run(maintenance_batch(self.last, "catch-up", following=END_OF_DEFERRAL), self._spark)
 
     def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
         """Runs a batch in a session; what it made is `lake` and `last` from then on."""

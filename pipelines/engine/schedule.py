@@ -4,9 +4,23 @@ import math
 import time
 from collections.abc import Callable
 
-from pipelines.engine.batch import Following, Reach
-from pipelines.graph import TURNS
+from pipelines.engine.batch import END_OF_DEFERRAL, Following, Reach
+from pipelines.graph import DEFERRED_WHEN_LARGE, TURNS
 from pipelines.state.ledger import LedgerRow
+
+SMALL_ROWS = 500_000
+ROWS_FOR_EACH_NEW = 50
+
+
+def pays(row_count: int, new_count: int) -> bool:
+    """Whether a batch writes a table's files anew for the rows that are new to it, rather than a later one for more."""
+    return row_count <= max(SMALL_ROWS, ROWS_FOR_EACH_NEW * new_count)
+
+
+def is_deferred(row: LedgerRow) -> bool:
+    """Whether a large table waited after a batch."""
+    states = (row.tables[name] for name in DEFERRED_WHEN_LARGE if name in row.tables)
+    return any(state.position < row.batch_id for state in states)
 
 
 class Cycle:
@@ -14,6 +28,7 @@ class Cycle:
 
     One cycle brings all of them to the same batch, the last before it begins, so that there are batches at which every
     table stands. It spreads them over as many batches as there are turns. The first begins one pace after the start.
+    Where a large table has been deferred, one batch more comes first, which brings that one up to itself.
 
     Args:
         pace: Seconds between the beginnings of two cycles.
@@ -35,6 +50,8 @@ class Cycle:
     def next(self, last: LedgerRow | None) -> Following | None:
         """Whose turn it is in the batch after the ledger's last row."""
         if not self._left and last and self.is_due(last):
+            if is_deferred(last):
+                return END_OF_DEFERRAL
             self.begin_anew()
             self._up_to, self._left = Reach.of(last), list(TURNS)
         if not self._left or self._up_to is None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
-from pipelines.io.duckdb.reader import LakeReader
+from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
 from pipelines.terminal.rendering import as_json, iso_utc, page_table, printable, rows_of, status_text
@@ -117,7 +117,7 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
     """Reads one package from gold and silver. Raises `NotFound` for one that no topic has named."""
     if not 0 < tracking_number <= MAX_TRACKING_NUMBER:
         raise InvalidInput(f"A tracking number is between 1 and {MAX_TRACKING_NUMBER}, not {tracking_number}.")
-    reader = LakeReader(settings.lake_root)
+    reader = newest(settings.lake_root)
 
     def rows(table: str, order: str) -> tuple[Row, ...]:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"

@@ -8,6 +8,7 @@ import pyarrow as pa
 from pipelines.commands import Sql
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import OPS_BATCHES
@@ -25,7 +26,7 @@ def query(command: Sql, settings: Settings) -> pa.Table:
     `InvalidInput` for anything but a query and for one that the engine rejects.
     """
     at = None if command.at_batch is None else snapshot(settings.lake_root, command.at_batch)
-    reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else LakeReader(settings.lake_root)
+    reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else newest(settings.lake_root)
     return reader.query(command.query) if command.engine == "duckdb" else _spark_query(command, reader, at, settings)
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild
-from pipelines.engine.batch import Batch
+from pipelines.engine.batch import END_OF_DEFERRAL, Batch
 from pipelines.engine.runner import LakeJob, told, wires
 from pipelines.engine.stitched_log import StitchedLog
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
@@ -139,8 +139,8 @@ class ReplayJob(LakeJob):
 
         Args:
             stop: Ends it after a batch.
-            is_last_part: The live job waits for it: tables that follow stay where they are, and nobody is told how far
-                it is.
+            is_last_part: The live job waits for it: tables that follow stay where they are, but for large ones that
+                wait, and nobody is told how far it is.
         """
         stop = stop or threading.Event()
         self.prepare()
@@ -166,7 +166,7 @@ class ReplayJob(LakeJob):
             ranges=self._batches[number][1],
             started_at=datetime.now(UTC),
             writer=self._replay.replay_id,
-            following=None if is_last_part else self._cycle.next(self.last),
+            following=END_OF_DEFERRAL if is_last_part else self._cycle.next(self.last),
             rebuilds=self._rebuilds,
         )
 

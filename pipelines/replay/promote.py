@@ -132,6 +132,7 @@ def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings)
         job = checked_job(spark, settings)  # refuses a batch that was cut off: its repeat would write nothing then
         if not is_settled(settings.lake_root):
             job.catch_up()  # or the way back would lead to before an earlier promotion
+        job.end_deferral()  # or who follows package-reports would be sent reports of before
         last = job.last
         assert last is not None
         replay = _follow(replay, last, replays, spark, settings, is_last_part=True)

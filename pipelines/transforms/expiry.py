@@ -1,5 +1,6 @@
-"""Which rows may be let go?"""
+"""Which rows may be let go, and how does a table go on from those it has let go?"""
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from pipelines.tables.record import Expiry
@@ -12,6 +13,17 @@ def is_expired(expiry: Expiry | None, before: datetime | None) -> str:
     if not (expiry and before):
         return "false"
     return f"coalesce(({expiry.condition}) AND {expiry.column} < {moment(before)}, false)"
+
+
+def going_on_from(there: str, let_go: str, key: tuple[str, ...], new: Iterable[str]) -> str:
+    """SQL: a table's rows with the keys of new ones (names of queries); where it has none, the row that it let go."""
+    names = ", ".join(key)
+    return f"""
+        WITH touched AS ({" UNION ".join(f"SELECT {names} FROM {each}" for each in new)}),
+            there AS (SELECT * FROM ({there}) SEMI JOIN touched USING ({names}))
+        FROM there UNION ALL BY NAME
+        SELECT * FROM ({let_go}) SEMI JOIN touched USING ({names}) ANTI JOIN there USING ({names})
+    """
 
 
 def moment(time: datetime) -> str:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.engine.batch import Following, Reach
+from pipelines.engine.batch import END_OF_DEFERRAL, Following, Reach
 from pipelines.engine.schedule import Cycle
 from pipelines.graph import TURNS
 from pipelines.io.kafka.log import OffsetRange
@@ -55,6 +55,15 @@ def test_a_cycle_that_is_due_begins_at_once_and_the_next_one_a_pace_later(clock:
     assert [cycle.next(NEXT) is not None for _ in range(len(TURNS) + 1)] == [True] * len(TURNS) + [False]
     clock.now += PACE
     assert cycle.next(NEXT) is not None
+
+
+def test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited(clock: Clock) -> None:
+    waits = {**BEHIND, "gold.remaining_stops": TableState(4, 4)}
+    cycle = Cycle(PACE, clock)
+    clock.now += PACE
+    assert cycle.next(replace(LAST, tables=waits)) == END_OF_DEFERRAL
+    brought = replace(NEXT, tables={**BEHIND, "gold.remaining_stops": TableState(5, 6)})
+    assert cycle.next(brought) == Following(TURNS[:1], Reach.of(NEXT)), "to the batch at which that one stands"
 
 
 def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> None:

@@ -162,6 +162,24 @@ def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_
     ledger_proof.run(Verify(), overtaken.settings)
 
 
+@pytest.mark.usefixtures("reports_are_large")
+def test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change_places(overtaken: Offline) -> None:
+    """Else who follows package-reports would be told of what was before."""
+    overtaken.feed()
+    ledger = Ledger(Lake(overtaken.spark, overtaken.settings.lake_root))
+    waits = ledger.last()
+    assert waits is not None
+    assert waits.tables["gold.remaining_stops"].position < waits.batch_id
+    batch_id, right = promote_only(overtaken), expected_rows(PACK.records)["gold.remaining_stops"]
+    last = ledger.last()
+    assert last is not None
+    assert last.tables["gold.remaining_stops"].position == batch_id
+    assert overtaken.tables()["gold.remaining_stops"] == right
+    told = sent_reports(overtaken)
+    assert told
+    assert told.items() <= {row["tracking_number"]: row["current_stop_id"] for row in right}.items()
+
+
 def is_bronze(flow: Flow) -> bool:
     return flow.into.name.startswith("bronze.")
 

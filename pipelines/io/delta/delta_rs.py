@@ -83,6 +83,11 @@ def greatest(table: DeltaTable, column: str) -> int | None:
     return value
 
 
+def row_count(table: DeltaTable) -> int:
+    """How many rows the table has, as its log says of each file."""
+    return int(pc.sum(_add_actions(table)["num_records"]).as_py() or 0)
+
+
 def files(table: DeltaTable, path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
     """Paths of a table's files, the folder's path before their names; with a column, at least those that hold values
     within the spans.

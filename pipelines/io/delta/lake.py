@@ -136,6 +136,10 @@ class Lake:
         """A column's greatest number in all files with statistics. None when there is none."""
         return delta_rs.greatest(self._newest(table), column)
 
+    def row_count(self, table: Table) -> int:
+        """How many rows the table has."""
+        return delta_rs.row_count(self._newest(table))
+
     def added(self, changes: Iterable[Change], table: Table) -> str:
         """A query that gives the rows that commits added, from their own files: without a look at the rest of the
         table. Fails when they are gone, which takes a compaction and a VACUUM since.

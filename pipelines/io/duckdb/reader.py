@@ -8,7 +8,8 @@ reaches only through an extension that it would have to download, are read throu
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from textwrap import shorten
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -19,6 +20,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
+from pipelines.io.delta import delta_rs
 from pipelines.io.delta.delta_table import MISREAD_PATH
 from pipelines.io.delta.duck import spill_folder
 from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
@@ -37,6 +39,27 @@ EMPTY_LOG = "No files in log segment"
 UNKNOWN_TABLE = re.compile(r'Table with name "?([^"\s]+)"? does not exist')
 
 
+@dataclass(frozen=True)
+class Rows:
+    """A query of DuckDB's, and the files that it opens."""
+
+    query: str
+    files: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Completion:
+    """What stands for a table, made of what is stored of it and of other tables.
+
+    Attributes:
+        by: From the query that gives the stored rows, that which gives all.
+        files: Those that it opens besides.
+    """
+
+    by: Callable[[str], str]
+    files: Sequence[str]
+
+
 class LakeReader:
     """Reads the tables under one root, each at its newest version unless told otherwise.
 
@@ -45,10 +68,18 @@ class LakeReader:
         versions: Delta version by table name (`schema.table`), for reading several tables at one position of the log.
         until_batch: Shows the lake as it was after that batch: no table but those in `versions`, and of the ledger the
             rows up to the batch.
+        completion_of: By a table's name: what stands for it, if it is not what is stored.
     """
 
-    def __init__(self, root: str, versions: Mapping[str, int] | None = None, until_batch: int | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        versions: Mapping[str, int] | None = None,
+        until_batch: int | None = None,
+        completion_of: Callable[[str], Completion | None] = lambda _: None,
+    ) -> None:
         self.root = root
+        self._completion_of = completion_of
         self._versions = versions or {}
         self._until_batch = until_batch
         self._is_local = "://" not in root
@@ -164,6 +195,13 @@ class LakeReader:
                 raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error
             raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
 
+    def rows(self, name: str, column: str | None = None, spans: delta_rs.Spans = ()) -> Rows:
+        """The rows of a table in a folder; with a column, at least those that hold a value of it within the spans."""
+        table = self.open(name)
+        files = delta_rs.files(table, f"{self.root}/{name.replace('.', '/')}", column, spans)
+        with duckdb.connect() as connection:
+            return Rows(_parquet_query(connection, table, files), files)
+
     def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema.
         Returns the files that DuckDB opens for them.
@@ -174,6 +212,8 @@ class LakeReader:
         if self._is_local and not table.metadata().partition_columns:
             files = [unquote(uri) for uri in table.file_uris()]
             query = _parquet_query(connection, table, files)
+            if completion := self._completion_of(name):
+                query, files = completion.by(query), [*files, *completion.files]
             if until is not None:
                 query = f"FROM ({query}) WHERE batch_id <= {until}"
             connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")

@@ -88,10 +88,13 @@ def divided(ranges: Iterable[OffsetRange], at: Offsets) -> tuple[list[OffsetRang
     return [part for part in before if part.size], [part for part in after if part.size]
 
 
-def within(ranges: Iterable[OffsetRange]) -> str:
-    """SQL: whether the Kafka coordinates of a row, of one topic, are in one of the ranges."""
+def within(ranges: Iterable[OffsetRange], prefix: str = "") -> str:
+    """SQL: whether the Kafka coordinates of a row, of one topic, are in one of the ranges. The names of its columns may
+    have something before them.
+    """
+    partition, offset = f"{prefix}kafka_partition", f"{prefix}kafka_offset"
     parts = (
-        f"(kafka_partition = {part.partition} AND kafka_offset >= {part.start} AND kafka_offset < {part.end})"
+        f"({partition} = {part.partition} AND {offset} >= {part.start} AND {offset} < {part.end})"
         for part in ranges
         if part.size
     )
