@@ -1,4 +1,5 @@
-"""Runs a module in which each batch is run as if it had many rows, in several tasks:
+"""Runs a module in which a small lake is worked on as a large one is: each batch in several tasks, and the report table
+deferred:
 
     python -m lab.faults.several_tasks tests.saboteur 3+20 stream
 
@@ -9,8 +10,10 @@ import runpy
 import sys
 
 from pipelines import session
+from pipelines.engine import schedule
 
 if __name__ == "__main__":
     session.UNFUSED_ROWS = 0
+    schedule.SMALL_ROWS = schedule.ROWS_FOR_EACH_NEW = 0
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
