@@ -2,11 +2,14 @@
 
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from signal import SIGKILL
+from tempfile import NamedTemporaryFile
 from threading import Thread
 
 from pyspark import SparkConf, SparkContext
@@ -34,7 +37,11 @@ _listener: Thread | None = None
 
 
 def start(conf: SparkConf) -> None:
-    """Starts Java for the session that is opened next, unless one runs. What it says is passed on to standard error."""
+    """Starts Java for the session that is opened next, unless one runs. What it says is passed on to standard error.
+
+    It reads the properties from a file of this user alone, which is gone when it has started: everybody on the machine
+    may read the arguments of a process.
+    """
     global _listener
     if SparkContext._gateway:
         return
@@ -43,10 +50,24 @@ def start(conf: SparkConf) -> None:
     _listener = Thread(target=_pass_on, args=(read_end,), name="stderr of Java", daemon=True)
     _listener.start()
     try:
-        SparkContext._gateway = launch_gateway(conf, {"stderr": write_end})  # type: ignore[no-untyped-call]
+        with NamedTemporaryFile("w", encoding="utf-8", suffix=".properties") as file:
+            file.write(as_properties(dict(conf.getAll())))
+            file.flush()
+            os.environ["PYSPARK_SUBMIT_ARGS"] = f"--properties-file {shlex.quote(file.name)} pyspark-shell"
+            SparkContext._gateway = launch_gateway(None, {"stderr": write_end})  # type: ignore[no-untyped-call]
         SparkContext._jvm = SparkContext._gateway.jvm
     finally:
+        os.environ.pop("PYSPARK_SUBMIT_ARGS", None)
         os.close(write_end)
+
+
+def as_properties(values: Mapping[str, str]) -> str:
+    """The values as a file of Java properties."""
+    return "".join(f"{_escaped(name)}={_escaped(value)}\n" for name, value in values.items())
+
+
+def _escaped(text: str) -> str:
+    return re.sub(r"[\\=:#! ]", r"\\\g<0>", text).replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t")
 
 
 def exit_code(patience_seconds: float = 0.0) -> int | None:

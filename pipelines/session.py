@@ -149,6 +149,8 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
         "spark.jars.ivy": str(scratch / "ivy"),  # nothing is fetched, but the folder has to be somewhere
         "spark.sql.shuffle.partitions": str(settings.spark.shuffle_partitions),
+        "spark.hadoop.fs.permissions.umask-mode": settings.umask,  # Hadoop sets permissions, whatever the process's are
+        "spark.executorEnv.PTS_UMASK": settings.umask,
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
         **(LOCAL if settings.spark.master.startswith("local") else {}),
         **PROPERTIES,

@@ -10,7 +10,7 @@ from typing import Literal
 from urllib.parse import unquote
 
 from pydantic import BaseModel, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from pipelines.errors import InvalidInput
 
@@ -259,6 +259,13 @@ class Settings(BaseSettings):
     home: Path = Field(
         default=Path("var"), description="Folder for the state of the embedded stack: broker data, process files, logs."
     )
+    umask: str = Field(
+        default="077",
+        pattern=r"^0?[0-7]{3}$",
+        description="What new files and folders do not permit, in octal digits as the shell's umask: logs, broker "
+        "data, databases, tables. 077: they are this user's alone. 027: this user's group may read them, as analysts "
+        "who read the lake. 022: everybody may. What is there already stays as it is.",
+    )
     lake: str = Field(
         default="",
         description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. "
@@ -318,3 +325,5 @@ def load_settings() -> Settings:
         raise InvalidInput(
             f"The settings do not fit: {faults}. `pts settings` lists them all with what they mean."
         ) from error
+    except SettingsError as error:
+        raise InvalidInput(f"The settings do not fit: {error}. A group of settings is a JSON object.") from error

@@ -1,6 +1,7 @@
 """Settings as PTS_ variables: where each value comes from, how to hand them on, and misspelt ones."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -10,10 +11,18 @@ from pydantic import BaseModel
 
 from pipelines.settings import Settings
 
+HIDDEN = "***"
+SECRET = r"secret|passw|pwd|token|credential|jaas|access[._-]?key|api[._-]?key|private[._-]?key"
+"""What the name of a secret has in it; Spark's `spark.redaction.regex` knows about the same."""
+
+NAMED_SECRET = re.compile(rf"""([\w.-]*(?:{SECRET})[\w.-]*\s*=\s*)(?:"[^"]*"|'[^']*'|[^\s&;,]+)""", re.IGNORECASE)
+USER_AND_PASSWORD = re.compile(r"(://[^\s:/@]*):\S*@")
+WEB_ADDRESS = re.compile(r"(https?://[^\s/?#]+)[/?#][^\s]+", re.IGNORECASE)
+
 
 @dataclass(frozen=True)
 class SettingLine:
-    """A setting as `pts settings` shows it. `source` is `environment` or `default`."""
+    """A setting as `pts settings` shows it, without secrets. `source` is `environment` or `default`."""
 
     variable: str
     value: Any
@@ -27,12 +36,28 @@ def setting_lines(settings: Settings, environ: Mapping[str, str]) -> list[Settin
     return [
         SettingLine(
             variable,
-            getattr(owner, field),
+            without_secrets(getattr(owner, field)),
             "environment" if _is_given(variable, given) else "default",
             type(owner).model_fields[field].description or "",
         )
         for variable, owner, field in _walk(settings, "PTS_")
     ]
+
+
+def without_secrets(value: Any) -> Any:
+    """The value as it may be shown: with `***` for a password in a URL, for what is named as a secret (a property of
+    Spark, `password="…"` in a JAAS configuration), and for the path of a web address: who knows that of a webhook can
+    write there.
+    """
+    if isinstance(value, dict):
+        return {
+            name: HIDDEN if re.search(SECRET, name, re.IGNORECASE) else without_secrets(item)
+            for name, item in value.items()
+        }
+    if not isinstance(value, str):
+        return value
+    text = NAMED_SECRET.sub(rf"\1{HIDDEN}", USER_AND_PASSWORD.sub(rf"\1:{HIDDEN}@", value))
+    return WEB_ADDRESS.sub(rf"\1/{HIDDEN}", text)
 
 
 def as_variables(settings: Settings) -> dict[str, str]:

@@ -1,8 +1,11 @@
 """What is told of a Java that ended."""
 
 import signal
+from pathlib import Path
 
 import pytest
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from pipelines import java_process
 from pipelines.java_process import MEMORY_CURE
@@ -50,3 +53,20 @@ def test_it_is_told_what_java_said_and_memory_only_where_memory_it_was(
     assert told in sentence
     assert (MEMORY_CURE in sentence) == (MEMORY_CURE in told)
     assert "\x1b" not in sentence
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="the arguments of a process are looked up in /proc")
+def test_properties_are_no_arguments_that_everybody_could_read(spark: SparkSession) -> None:
+    arguments = Path(f"/proc/{SparkContext._gateway.proc.pid}/cmdline").read_text().split("\0")
+    assert "--conf" not in arguments
+    assert not [argument for argument in arguments if "spark.sql" in argument or "fs.defaultFS" in argument]
+    properties = Path(arguments[arguments.index("--properties-file") + 1])
+    assert not properties.exists()
+    assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
+
+
+def test_properties_are_read_by_java_as_they_are(spark: SparkSession) -> None:
+    values = {"spark.a": ' C:\\it\'s = "x": #!\t\n\rnaïve ', "spark.b:c=d e": "", "spark.d": "\\u0041${HOME}"}
+    found = spark._jvm.java.util.Properties()
+    found.load(spark._jvm.java.io.StringReader(java_process.as_properties(values)))
+    assert {name: found.getProperty(name) for name in values} == values

@@ -26,6 +26,7 @@ def current_settings() -> Settings:
         hint = f"; {meant} is" if meant else ""
         sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
     current = load_settings()
+    os.umask(int(current.umask, 8))  # of all that this process makes, and those that it starts
     if current.home.is_dir():
         with suppress(OSError):  # a command that only reads can do without
             scratch_below(current.home)

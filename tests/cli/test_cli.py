@@ -10,6 +10,7 @@ import pytest
 
 from pipelines import errors
 from pipelines.cli import main as cli
+from tests.permissions import permitted_beyond
 
 
 def pts(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -47,6 +48,26 @@ def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], t
     }
     assert "pipelines.cli" in imported or "typer" in imported
     assert "pyspark" not in imported
+
+
+@pytest.mark.parametrize(
+    ("given", "mask"), [({}, 0o077), ({"PTS_UMASK": "027"}, 0o027), ({"PTS_UMASK": "0022"}, 0o022)]
+)
+def test_files_are_this_users_alone_unless_a_setting_says_otherwise(
+    given: dict[str, str], mask: int, tmp_path: Path
+) -> None:
+    assert pts("alert", "A test", home=tmp_path / "home", **given).returncode == 0
+
+    assert permitted_beyond(mask, tmp_path) == {}
+    assert (tmp_path / "home" / "logs" / "alerts.log").stat().st_mode & 0o777 == 0o666 & ~mask
+    assert (tmp_path / "home").stat().st_mode & 0o777 == 0o777 & ~mask
+
+
+@pytest.mark.parametrize("umask", ["rw-r--r--", "99", "0o77"])
+def test_umask_that_is_none_is_refused(umask: str, tmp_path: Path) -> None:
+    found = pts("status", home=tmp_path, PTS_UMASK=umask)
+    assert found.returncode == errors.InvalidInput.exit_code
+    assert "PTS_UMASK" in found.stderr
 
 
 def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from pipelines.settings import Broker, Kafka, Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import stack
 from tests.integration.topic_deletion import delete_topics
+from tests.permissions import permitted_beyond
 
 pytestmark = pytest.mark.integration
 
@@ -56,6 +57,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert pts(stack_settings, "down").returncode == 0
     assert gone(told["services"]["broker"]["pid"])
     assert "Nothing is running" in pts(stack_settings, "down").stdout
+    assert permitted_beyond(0o077, stack_settings.home) == {}, "logs and the broker's data are nobody else's"
 
 
 @pytest.mark.usefixtures("closed_terminal_ends_processes")

@@ -87,6 +87,8 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "API__PORT": settings.airflow.port,
         "API__WORKERS": 1,
         "DAG_PROCESSOR__PARSING_PROCESSES": 1,
+        "LOGGING__FILE_TASK_HANDLER_NEW_FILE_PERMISSIONS": oct(0o666 & ~int(settings.umask, 8)),
+        "LOGGING__FILE_TASK_HANDLER_NEW_FOLDER_PERMISSIONS": oct(0o777 & ~int(settings.umask, 8)),
         "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": ORPHANS_EVERY_SECONDS,
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": HEARTBEAT_TIMEOUT_SECONDS,
         "WORKERS__EXECUTION_API_TIMEOUT": API_PATIENCE_SECONDS,

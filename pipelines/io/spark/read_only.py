@@ -1,5 +1,6 @@
 """Which SQL only reads the lake's tables, as Spark's parser sees it: before a name in it is looked up."""
 
+import re
 from collections.abc import Collection, Iterator
 
 from py4j.java_gateway import JavaObject, is_instance_of
@@ -9,88 +10,28 @@ from pipelines.errors import InvalidInput
 
 CATALYST = "org.apache.spark.sql.catalyst"
 
-QUERIES = frozenset(
-    [
-        "Project",
-        "Filter",
-        "Aggregate",
-        "UnresolvedHaving",
-        "Sort",
-        "GlobalLimit",
-        "LocalLimit",
-        "LimitAll",
-        "Offset",
-        "Distinct",
-        "Union",
-        "Except",
-        "Intersect",
-        "Join",
-        "LateralJoin",
-        "SubqueryAlias",
-        "UnresolvedWith",
-        "UnresolvedRelation",
-        "UnresolvedInlineTable",
-        "LocalRelation",
-        "OneRowRelation",
-        "Generate",
-        "Unpivot",
-        "Pivot",
-        "Sample",
-        "WithWindowDefinition",
-        "UnresolvedTableValuedFunction",
-        "UnresolvedTVFAliases",
-        "RelationTimeTravel",
-        "UnresolvedSubqueryColumnAliases",
-        "UnresolvedHint",
-        "PipeOperator",
-    ]
+QUERIES = re.compile(
+    r"""Project|Filter|Aggregate|UnresolvedHaving|Sort|GlobalLimit|LocalLimit|LimitAll|Offset|Distinct|Union|Except
+    |Intersect|Join|LateralJoin|SubqueryAlias|UnresolvedWith|UnresolvedRelation|UnresolvedInlineTable|LocalRelation
+    |OneRowRelation|Generate|Unpivot|Pivot|Sample|WithWindowDefinition|UnresolvedTableValuedFunction
+    |UnresolvedTVFAliases|RelationTimeTravel|UnresolvedSubqueryColumnAliases|UnresolvedHint|PipeOperator""",
+    re.VERBOSE,
 )
 """Nodes of a parsed query, and nothing that writes, runs a program, or names a file."""
 
-DESCRIPTIONS = frozenset(
-    [
-        "ExplainCommand",
-        "DescribeQueryCommand",
-        "DescribeRelation",
-        "DescribeColumn",
-        "DescribeFunction",
-        "DescribeNamespace",
-        "DescribeDeltaHistory",
-        "DescribeDeltaDetailCommand",
-        "ShowTables",
-        "ShowTablesExtended",
-        "ShowViews",
-        "ShowColumns",
-        "ShowNamespaces",
-        "ShowNamespacesCommand",
-        "ShowFunctions",
-        "ShowTableProperties",
-        "ShowCreateTable",
-        "UnresolvedTable",
-        "UnresolvedTableOrView",
-        "UnresolvedNamespace",
-        "CurrentNamespace",
-        "UnresolvedFunctionName",
-    ]
+DESCRIPTIONS = re.compile(
+    r"""ExplainCommand|DescribeQueryCommand|DescribeRelation|DescribeColumn|DescribeFunction|DescribeNamespace
+    |DescribeDeltaHistory|DescribeDeltaDetailCommand|ShowTables|ShowTablesExtended|ShowViews|ShowColumns|ShowNamespaces
+    |ShowNamespacesCommand|ShowFunctions|ShowTableProperties|ShowCreateTable|UnresolvedTable|UnresolvedTableOrView
+    |UnresolvedNamespace|CurrentNamespace|UnresolvedFunctionName""",
+    re.VERBOSE,
 )
 """Nodes of EXPLAIN, DESCRIBE and SHOW."""
 
 TABLE_NAMES = frozenset({"UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"})
 
-REFUSED_FUNCTIONS = frozenset(
-    [
-        "reflect",
-        "java_method",
-        "try_reflect",
-        "from_avro",
-        "to_avro",
-        "schema_of_avro",
-        "from_protobuf",
-        "to_protobuf",
-        "from_xml",
-        "schema_of_xml",
-        "python_worker_logs",
-    ]
+REFUSED_FUNCTIONS = re.compile(
+    r"(try_)?reflect|java_method|(from|to|schema_of)_(avro|protobuf)|(from|schema_of)_xml|python_worker_logs"
 )
 """Of Spark's own functions those that call any method of Java, or read a file that an argument names."""
 
@@ -105,7 +46,7 @@ def check_is_query(spark: SparkSession, sql: str, tables: Collection[str]) -> No
     functions = callable_functions(spark)
     for part in _parts(spark._jsparkSession.sessionState().sqlParser().parsePlan(sql), spark):
         kind = part.getClass().getSimpleName().rstrip("$")
-        if _is_a(f"{CATALYST}.plans.logical.LogicalPlan", part, spark) and kind not in QUERIES | DESCRIPTIONS:
+        if _is_a(f"{CATALYST}.plans.logical.LogicalPlan", part, spark) and not _is_harmless(kind):
             raise InvalidInput(f"Spark rejects the query: {kind} is no part of a query that only reads tables.")
         if kind == "ExpressionWithUnresolvedIdentifier":
             raise InvalidInput("Spark rejects the query: write names as they are, not as IDENTIFIER(…).")
@@ -115,6 +56,10 @@ def check_is_query(spark: SparkSession, sql: str, tables: Collection[str]) -> No
             name = _name_of_function(part, kind)
             if name not in functions:
                 raise InvalidInput(f"Spark rejects the query: the function {name} is not among those that it may call.")
+
+
+def _is_harmless(kind: str) -> bool:
+    return bool(QUERIES.fullmatch(kind) or DESCRIPTIONS.fullmatch(kind))
 
 
 def _check_table(named: JavaObject, tables: Collection[str]) -> None:
@@ -134,7 +79,8 @@ def callable_functions(spark: SparkSession) -> set[str]:
         getattr(analysis, registry).builtin().listFunction().mkString(" ")
         for registry in ("FunctionRegistry", "TableFunctionRegistry")
     )
-    return {name.rpartition(".")[2].strip("`") for name in f"{scalar} {table}".split()} - REFUSED_FUNCTIONS
+    names = {name.rpartition(".")[2].strip("`") for name in f"{scalar} {table}".split()}
+    return {name for name in names if not REFUSED_FUNCTIONS.fullmatch(name)}
 
 
 def _name_of_function(function: JavaObject, kind: str) -> str:

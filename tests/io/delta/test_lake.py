@@ -18,6 +18,7 @@ from pipelines.io.delta.delta_table import LONG_LOG, last_checkpoint
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
+from tests.permissions import permitted_beyond
 
 COLOURS = Table(
     name="gold.colours",
@@ -55,6 +56,13 @@ def lake(spark: SparkSession, tmp_path: Path) -> Lake:
 def cursor() -> Iterator[Cursor]:
     with closing(duck.cursor()) as made:
         yield made
+
+
+def test_files_that_java_writes_are_this_users_alone(lake: Lake) -> None:
+    """Hadoop sets permissions, whatever the process's umask is."""
+    lake.spark.range(10).write.format("delta").save(f"{lake.root}/gold/numbers")
+
+    assert permitted_beyond(0o077, Path(lake.root, "gold", "numbers")) == {}
 
 
 def rows(*values: tuple[int, str]) -> str:

@@ -1,0 +1,52 @@
+"""What is shown of settings, and handed on."""
+
+import pytest
+
+from pipelines.errors import InvalidInput
+from pipelines.settings import Airflow, Alerts, Settings, Spark, load_settings
+from pipelines.settings_variables import as_variables, setting_lines, without_secrets
+
+JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="pts" password="hunter 2";'
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("postgresql+psycopg2://pts:hunter@2@host/name", "postgresql+psycopg2://pts:***@host/name"),
+        ("postgresql://host/name?user=pts&password=hunter2&a=b", "postgresql://host/name?user=pts&password=***&a=b"),
+        ("postgresql://user@host/name", "postgresql://user@host/name"),
+        ("https://hooks.example.org/services/hunter2", "https://hooks.example.org/***"),
+        ("https://u:hunter2@hooks.example.org/hook?token=hunter2", "https://u:***@hooks.example.org/***"),
+        (JAAS, JAAS.replace('"hunter 2"', "***")),
+        ("s3a://bucket/lake", "s3a://bucket/lake"),
+        ("mailto:ada@example.org", "mailto:ada@example.org"),
+        ("host:9092,other:9092", "host:9092,other:9092"),
+        ({"spark.hadoop.fs.s3a.secret.key": "hunter2", "spark.hadoop.fs.s3a.access.key": "hunter2"}, None),
+        ({"spark.ssl.keyPassword": "hunter2", "spark.executor.extraJavaOptions": "-Dpassword=hunter2 -Da=b"}, None),
+        (3, 3),
+        (None, None),
+    ],
+)
+def test_secrets_are_not_shown(value: object, shown: object) -> None:
+    found = without_secrets(value)
+    assert "hunter" not in str(found)
+    assert found == shown or isinstance(value, dict)
+
+
+def test_secrets_are_handed_on_and_not_listed() -> None:
+    settings = Settings(
+        alerts=Alerts(to="https://hooks.example.org/hunter2"),
+        airflow=Airflow(database="postgresql://pts:hunter2@host/name"),
+        spark=Spark(conf={"spark.executor.memory": "4g", "spark.authenticate.secret": "hunter2"}),
+    )
+    listed = {line.variable: line.value for line in setting_lines(settings, {})}
+    assert "hunter2" not in str(listed)
+    assert listed["PTS_SPARK__CONF"] == {"spark.executor.memory": "4g", "spark.authenticate.secret": "***"}
+    assert str(as_variables(settings)).count("hunter2") == 3
+
+
+def test_group_that_is_no_json_is_refused_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PTS_SPARK__CONF", '{"spark.authenticate.secret": "hunter2"')
+    with pytest.raises(InvalidInput, match="JSON object") as refusal:
+        load_settings()
+    assert "hunter2" not in str(refusal.value)
