@@ -88,7 +88,8 @@ class PtsOperator(BaseOperator):
         try:
             argv = self.command(**self.parameters).argv()
         except ValidationError as error:
-            raise AirflowFailException(f"pts {self.command.__name__}: {error}") from error
+            faults = "; ".join(f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors())
+            raise AirflowFailException(f"pts {self.command.__name__}: {faults}") from None
         ti = context["ti"]
         name = f"{ti.dag_id}.{ti.run_id}.{ti.task_id}.{ti.map_index}.pid"
         settings = load_settings()
@@ -109,16 +110,21 @@ class PtsOperator(BaseOperator):
     def _run(self, argv: list[str], pid_file: Path) -> tuple[Any, AirflowException | None]:
         """What the command said, and why it failed, if it did."""
         end_with_parent()  # the worker: it does not take this process with it when it is killed
-        self.log.info("pts %s", " ".join(argv))
+        self._log("pts " + " ".join(argv))
         last_words = "It said nothing."
         with TemporaryFile("w+", encoding="utf-8") as out:
             self._process = subprocess.Popen(
-                leashed(pid_file, [*PTS, *argv]), stdout=out, stderr=subprocess.PIPE, text=True, start_new_session=True
+                leashed(pid_file, [*PTS, *argv]),
+                stdout=out,
+                stderr=subprocess.PIPE,
+                encoding="utf-8",
+                errors="replace",
+                start_new_session=True,
             )
             try:
                 assert self._process.stderr is not None
                 for line in map(str.rstrip, self._process.stderr):
-                    self.log.info(line)
+                    self._log(line)
                     if line.startswith("pts: ") and not line.startswith("pts: warning: "):
                         last_words = line.removeprefix("pts: ")
                 code = self._process.wait()
@@ -128,11 +134,14 @@ class PtsOperator(BaseOperator):
             out.seek(0)
             said = [line for line in out.read().splitlines() if line]
         for line in said:
-            self.log.info(line)
+            self._log(line)
         self.exit_code = code
         if code:
             return _parsed(said), _failure(argv, code, last_words)
         return _parsed(said), None
+
+    def _log(self, line: str) -> None:
+        self.log.info("%s", errors.log_text(line))
 
     def _end(self) -> None:
         """Nothing when it ended by itself; here it did not when the task's time is up."""

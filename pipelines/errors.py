@@ -122,12 +122,55 @@ class JavaEnded(PtsError):
     exit_code = 19
 
 
+MOST_CHARACTERS = 10_000
+"""Of one line in a log."""
+
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def without_colours(text: str) -> str:
     """The text of an engine's message without what would colour it on a terminal."""
     return COLOURS.sub("", text)
+
+
+ROW_VALUES = (
+    # '…' and "…" after what introduces a value: DuckDB's, Spark's and Arrow's conversions, JSON, duplicate keys
+    (
+        r"""(?x) (\b (?:convert|parse|cast|value|string|key|input|format|input_value)
+        (?:\s+(?:the|string|value))* \s* [:=]? \s*)
+        (?: '(?:[^'\\]|\\.)*' | "[^\n]*" )""",
+        r"\1'***'",
+    ),
+    (r"(?m)^(\s*- [\w.`]+ : ).*$", r"\1***"),  # Delta: violated by row with values
+    (r"(\brow: )\[[^\n]*\]", r"\1[***]"),
+    (r"(?m)^\s*\|.*\|\s*$", "| *** |"),  # delta-rs: a preview of the rows
+    (r"(?m)^[^\n]*\n(?=\^$)", "***\n"),  # DuckDB: a text with a mark below it
+)
+"""How engines quote values of rows in their errors, and what is put in their place."""
+
+
+def without_rows(text: str) -> str:
+    """The text of an engine's error without values of rows. Which column, table, constraint or record it was, stays."""
+    for pattern, instead in ROW_VALUES:
+        text = re.sub(pattern, instead, text, flags=re.IGNORECASE)
+    return text
+
+
+def log_text(text: str) -> str:
+    """The text, of one or many lines, as a log may have it: without values of rows, and each line printable and
+    bounded.
+    """
+    lines = without_rows(without_colours(text)).expandtabs().splitlines()
+    return "\n".join(printable(line, MOST_CHARACTERS) for line in lines)
+
+
+def printable(text: str, most: int | None = None) -> str:
+    """The text on one line, without characters that a terminal would obey; cut off after so many characters.
+
+    What records, files or brokers say goes through here on its way to a log or a terminal.
+    """
+    shown = "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
+    return shown if most is None or len(shown) <= most else f"{shown[:most]} … ({len(shown) - most:,} more characters)"
 
 
 def first_sentence(error: Exception) -> str:

@@ -15,7 +15,7 @@ from threading import Thread
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 
-from pipelines.errors import JavaEnded, without_colours
+from pipelines.errors import JavaEnded, log_text
 
 LAST_WORDS_SECONDS = 5.0
 """A connection may be gone for so long before the process that had it."""
@@ -102,7 +102,8 @@ def ended(when: str) -> JavaEnded:
 def _pass_on(read_end: int) -> None:
     with os.fdopen(read_end, encoding="utf-8", errors="replace") as lines:
         for line in lines:
-            _said.append(without_colours(line.rstrip()))
+            shown = log_text(line.rstrip())
+            _said.append(shown)
             with suppress(OSError, ValueError):  # nobody listens any more
-                sys.stderr.write(line)
+                sys.stderr.write(f"{shown}\n")
                 sys.stderr.flush()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
 from pyspark import SparkConf, SparkContext
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipelines import java_process
@@ -162,6 +163,8 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     logging.getLogger().addFilter(_is_not_of_the_gateway)
     logging.getLogger("py4j").propagate = False
+    # It prints each failure that is raised, with values of rows.
+    PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     try:
         java_process.start(conf)
         session = SparkSession.builder.config(conf=conf).getOrCreate()

@@ -45,7 +45,7 @@ def test_it_is_told_what_java_said_and_memory_only_where_memory_it_was(
 ) -> None:
     monkeypatch.setattr(java_process, "exit_code", lambda: code)
     monkeypatch.setattr(java_process, "_listener", None)
-    monkeypatch.setattr(java_process, "_said", [java_process.without_colours(line) for line in said.splitlines()])
+    monkeypatch.setattr(java_process, "_said", [java_process.log_text(line) for line in said.splitlines()])
 
     sentence = str(java_process.ended("during x"))
 

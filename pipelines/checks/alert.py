@@ -1,6 +1,5 @@
 """`pts alert`: word to those who are on call, into a log, by e-mail, or to a webhook."""
 
-import json
 import os
 import re
 import smtplib
@@ -20,6 +19,7 @@ from pipelines.errors import AlertFailed
 from pipelines.io.processes import pid_lock
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
+from pipelines.terminal.rendering import json_text
 
 TIMEOUT_SECONDS = 10.0
 PATIENCE_SECONDS = 30.0
@@ -109,7 +109,7 @@ def _log(command: Alert, settings: Settings, now: datetime) -> None:
 
 def _as_json(command: Alert, now: datetime) -> str:
     told = {"at": now.isoformat(timespec="seconds"), "subject": command.subject, "text": command.text}
-    return json.dumps(told, ensure_ascii=False)
+    return json_text(told)
 
 
 def _sent(path: Path) -> dict[str, datetime]:

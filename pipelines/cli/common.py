@@ -10,7 +10,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from pipelines.commands import Command
-from pipelines.errors import InvalidInput
+from pipelines.errors import InvalidInput, printable
 from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
 
@@ -24,7 +24,7 @@ def current_settings() -> Settings:
 
     for variable, meant in misspelt(os.environ).items():
         hint = f"; {meant} is" if meant else ""
-        sys.stderr.write(f"pts: warning: {variable} is no setting{hint}. `pts settings` lists them.\n")
+        sys.stderr.write(f"pts: warning: {printable(variable)} is no setting{hint}. `pts settings` lists them.\n")
     current = load_settings()
     os.umask(int(current.umask, 8))  # of all that this process makes, and those that it starts
     if current.home.is_dir():

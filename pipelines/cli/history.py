@@ -9,6 +9,7 @@ from rich.table import Table
 from pipelines import commands
 from pipelines.cli.common import AsJson, checked, console, current_settings
 from pipelines.contracts.rules import Reason
+from pipelines.errors import printable
 
 if TYPE_CHECKING:
     from pipelines.replay.compared import Compared
@@ -230,7 +231,9 @@ def quarantine_redrive(
 def _show_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
         return typer.echo(json.dumps(rows, default=str))
+    from rich.text import Text
+
     drawn = Table(*(rows[0] if rows else ("The quarantine has no such record.",)))
     for row in rows:
-        drawn.add_row(*("" if value is None else str(value) for value in row.values()))
+        drawn.add_row(*(Text("" if value is None else printable(str(value))) for value in row.values()))
     return console().print(drawn, markup=False)

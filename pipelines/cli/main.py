@@ -5,8 +5,10 @@ import json
 import os
 import re
 import sys
+import traceback
 from contextlib import suppress
 from enum import StrEnum
+from types import TracebackType
 from typing import Annotated, TextIO
 
 import typer
@@ -15,7 +17,7 @@ from rich.table import Table
 from pipelines import commands
 from pipelines.cli import history, operations, stack
 from pipelines.cli.common import AsJson, checked, console, current_settings
-from pipelines.errors import InvalidInput, PtsError
+from pipelines.errors import MOST_CHARACTERS, InvalidInput, PtsError, log_text, printable
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -169,7 +171,9 @@ def report(
     read = explanation if command.explain else package_report
     found = read(command.tracking_number, current_settings())
     if as_json:
-        return typer.echo(json.dumps(found.as_json(), indent=2, ensure_ascii=False))
+        from pipelines.terminal.rendering import json_text
+
+        return typer.echo(json_text(found.as_json(), indent=2))
     return console().print(found.render())
 
 
@@ -184,7 +188,11 @@ DUCKDB_INTERRUPTED = "Query interrupted"
 
 
 def main() -> None:
-    """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet."""
+    """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet.
+
+    What is said of failures may end in a log, and quotes no rows, but for `InvalidInput`: who gave the input reads it.
+    """
+    sys.excepthook = _tell_of_defect
     for stream in (sys.stdout, sys.stderr):
         _write_what_can_be_written(stream)
     try:
@@ -193,8 +201,10 @@ def main() -> None:
         finally:
             sys.stdout.flush()
     except PtsError as error:
+        said = " ".join(str(error).splitlines())
+        shown = printable(said, MOST_CHARACTERS) if isinstance(error, InvalidInput) else log_text(said)
         with suppress(BrokenPipeError):
-            sys.stderr.write(f"pts: {error}\n")
+            sys.stderr.write(f"pts: {shown}\n")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -206,6 +216,10 @@ def main() -> None:
         # Or the interpreter flushes again when it ends, and complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _tell_of_defect(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    sys.stderr.write(log_text("".join(traceback.format_exception(error))) + "\n")
 
 
 def _write_what_can_be_written(stream: TextIO) -> None:

@@ -1,5 +1,7 @@
 """The topic by which other systems ask for work: each message is one request, as a JSON object."""
 
+from typing import Annotated
+
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
@@ -27,5 +29,7 @@ class ReplayRequest(BaseModel):
 
     request_id: str = Field(pattern=r"^[0-9a-z][0-9a-z-]{0,50}$")
     fence: int | None = Field(default=None, ge=0)
-    expect: list[str] = Field(default=[], max_length=1_000)
+    expect: list[Annotated[str, Field(pattern=r"^\w+(\.\w+){1,2}$", max_length=200)]] = Field(
+        default=[], max_length=1_000
+    )
     dry_run: bool = True

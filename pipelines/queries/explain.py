@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.errors import NotFound
+from pipelines.errors import NotFound, printable
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
@@ -13,7 +13,7 @@ from pipelines.queries.report import PackageReport, Row, package_report, sources
 from pipelines.settings import Settings
 from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
-from pipelines.terminal.rendering import cell_text, iso_utc, page_table, printable, rows_of, status_text
+from pipelines.terminal.rendering import cell_text, iso_utc, page_table, rows_of, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group, RenderableType

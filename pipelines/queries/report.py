@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
-from pipelines.errors import InvalidInput, NotFound
+from pipelines.errors import InvalidInput, NotFound, printable
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
-from pipelines.terminal.rendering import as_json, iso_utc, page_table, printable, rows_of, status_text
+from pipelines.terminal.rendering import as_json, iso_utc, page_table, rows_of, status_text
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -96,5 +96,6 @@ class Compared:
         return f"{self.differing:,} rows differ, {self.undeclared:,} of them were not declared"
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready but for dates, which are text."""
-        return {**asdict(self), "compared_at": self.compared_at.isoformat(), "verdict": self.verdict}
+        """JSON-ready but for dates, which are text. Samples of rows are on the page alone: this goes into logs."""
+        tables = [{name: value for name, value in asdict(table).items() if name != "samples"} for table in self.tables]
+        return {**asdict(self), "tables": tables, "compared_at": self.compared_at.isoformat(), "verdict": self.verdict}

@@ -7,9 +7,12 @@ from pydantic import ValidationError
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL, ReplayRequest
+from pipelines.errors import printable
 from pipelines.io.kafka.admin import create_topics, topic_states
 from pipelines.io.kafka.consumer import messages
 from pipelines.settings import Settings
+
+MOST_CHARACTERS_OF_FAULTS = 300
 
 
 def run(_command: commands.Requests, settings: Settings) -> list[ReplayRequest]:
@@ -31,7 +34,7 @@ def run(_command: commands.Requests, settings: Settings) -> list[ReplayRequest]:
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             place = f"{PTS_CONTROL.name}/{message.partition} offset {message.offset}"
-            sys.stderr.write(f"pts: warning: {place} is no request: {faults}.\n")
+            sys.stderr.write(f"pts: warning: {place} is no request: {printable(faults, MOST_CHARACTERS_OF_FAULTS)}.\n")
         else:
             found.setdefault(request.request_id, request)
     return list(found.values())

@@ -10,9 +10,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pipelines.errors import printable
 from pipelines.io.processes.supervisor import Service
 from pipelines.terminal.progress import parse_batch, render_batch
-from pipelines.terminal.rendering import printable, status_text
+from pipelines.terminal.rendering import status_text
 
 ENDED_SHOWN = 3
 """So many packages without remaining stops stay in sight; the one that ended first makes room for another."""

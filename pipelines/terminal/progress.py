@@ -7,6 +7,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from pipelines.errors import printable
+
 
 def render_batch(line: Mapping[str, Any]) -> Text:
     """A batch's log line for a terminal; a key that is missing is left out."""
@@ -31,7 +33,7 @@ def parse_batch(line: str) -> dict[str, Any] | None:
 def show_line(line: str, console: Console) -> None:
     """A line of the stream's log: on a terminal a batch as text; anything else, and everywhere else, as it is."""
     batch = parse_batch(line) if console.is_terminal else None
-    console.print(render_batch(batch) if batch else Text(line), soft_wrap=True)
+    console.print(render_batch(batch) if batch else Text(printable(line.expandtabs())), soft_wrap=True)
 
 
 PARTS = {

@@ -8,6 +8,7 @@ them unambiguously). Lists and structs are JSON inside CSV and drawn tables.
 import csv
 import json
 import math
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import UTC, date, datetime, time, timedelta
@@ -22,27 +23,41 @@ from rich.table import Table
 from rich.text import Text
 
 from pipelines.contracts.rules import Status
+from pipelines.errors import printable
 
 Form = Literal["table", "csv", "json"]
 
 ROWS_AT_ONCE = 10_000
 UNLIMITED_WIDTH = 100_000
 
+UNPRINTABLE = re.compile(r"[^\n -~]")
+"""What may be a character that a terminal obeys."""
+
 
 def write_table(table: pa.Table, out: TextIO, form: Form = "table") -> None:
-    """Writes all rows; CSV and JSON as they come, so that a large result needs little memory."""
+    """Writes all rows; CSV and JSON as they come, so that a large result needs little memory.
+
+    Nothing is written to a terminal that it would obey. In a file or a pipe, CSV has the values as they are.
+    """
     if form == "csv":
         writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(table.column_names)
-        writer.writerows([cell_text(value) for value in row] for row in _rows(table))
+        shown = _lines if out.isatty() else str
+        writer.writerow(map(shown, table.column_names))
+        writer.writerows([shown(cell_text(value)) for value in row] for row in _rows(table))
     elif form == "json":
         out.write("[")
         for number, row in enumerate(_rows(table)):
             record = {name: as_json(value) for name, value in zip(table.column_names, row, strict=True)}
-            out.write((",\n" if number else "\n") + json.dumps(record, ensure_ascii=False))
+            out.write((",\n" if number else "\n") + json_text(record))
         out.write("\n]\n" if table.num_rows else "]\n")
     else:
         _draw(table, out)
+
+
+def json_text(value: Any, indent: int | None = None) -> str:
+    """The value as JSON in which letters stay as they are, and what a terminal would obey is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return UNPRINTABLE.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 
 
 def as_json(value: Any) -> Any:
@@ -118,11 +133,6 @@ def status_text(code: str | None) -> str:
     return "status unknown" if code is None else known.get(code) or printable(f"status {code}")
 
 
-def printable(text: str) -> str:
-    """The text without characters that a terminal would obey."""
-    return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)
-
-
 def page_table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
     """A table of a page for the terminal: a title over it, lines only below the headers."""
     table = Table(*headers, title=title, title_justify="left", box=SIMPLE_HEAD)
@@ -143,7 +153,7 @@ def _draw(table: pa.Table, out: TextIO) -> None:
     drawn = Table()
     for name, kind in zip(table.column_names, table.schema.types, strict=True):
         is_number = pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-        drawn.add_column(Text(name), justify="right" if is_number else "left", overflow="fold")
+        drawn.add_column(Text(_lines(name)), justify="right" if is_number else "left", overflow="fold")
     for row in _rows(table):
         drawn.add_row(*(_cell(value) for value in row))
     console.print(drawn)
@@ -151,4 +161,8 @@ def _draw(table: pa.Table, out: TextIO) -> None:
 
 
 def _cell(value: Any) -> Text:
-    return Text("\n".join(map(printable, cell_text(value).split("\n"))))
+    return Text(_lines(cell_text(value)))
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(printable, text.split("\n")))

@@ -70,6 +70,15 @@ def test_umask_that_is_none_is_refused(umask: str, tmp_path: Path) -> None:
     assert "PTS_UMASK" in found.stderr
 
 
+def test_failure_quotes_no_rows_and_what_was_given_is_quoted(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for kind, told in ((errors.LakeUnavailable, "***"), (errors.InvalidInput, "Paris\ufffd")):
+        with pytest.raises(SystemExit):
+            _failing_main(monkeypatch, kind("Could not convert string 'Paris\x1b'\n to INT32"))
+        assert capsys.readouterr().err == f"pts: Could not convert string '{told}'  to INT32\n"
+
+
 def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None:
     found = pts("report", "0", home=tmp_path)
 
@@ -173,6 +182,16 @@ def test_ctrl_c_exits_130_without_a_traceback_also_within_a_query(
 def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RuntimeError, match="a defect"):
         _failing_main(monkeypatch, RuntimeError("a defect"))
+
+
+def test_defect_is_told_with_its_traceback_and_without_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        raise ValueError("Could not convert string 'Paris\x1b[2J' to INT32")
+    except ValueError as error:
+        cli._tell_of_defect(type(error), error, error.__traceback__)
+    told = capsys.readouterr().err
+    assert told.startswith("Traceback (most recent call last):\n")
+    assert "ValueError: Could not convert string '***' to INT32\n" in told
 
 
 def test_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
+from unittest.mock import MagicMock
 
 import pytest
 from airflow.sdk.definitions.context import Context
@@ -86,6 +87,17 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
         errors.JavaEnded,
     }
     assert (how.type is AirflowFailException) == (error not in time_may_help)
+
+
+def test_what_a_command_says_cannot_steer_the_log_and_quotes_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = MagicMock()
+    said = "a\\x1b[2J Could not convert string \\'Paris\\' to INT32"
+    operator = task(monkeypatch, f"import sys; sys.stderr.write('{said}\\n'); print('{said}')")
+    monkeypatch.setattr(PtsOperator, "log", log)
+
+    executed(operator)
+    told = [call.args[0] % call.args[1:] for call in log.info.call_args_list]
+    assert told[1:] == ["a\ufffd[2J Could not convert string '***' to INT32"] * 2
 
 
 @pytest.mark.parametrize("code", [0, errors.ExpectationFailed.exit_code])

@@ -1,5 +1,6 @@
 """Messages that ask for replays."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,23 @@ def test_message_that_is_no_request_is_named_and_the_others_are_heard(
     found = asked(monkeypatch, value, b'{"requestId": "good"}')
     assert [request.request_id for request in found] == ["good"]
     assert "pts: warning: pts-control/0 offset 0 is no request: " in capsys.readouterr().err
+
+
+def test_message_cannot_steer_the_log_nor_fill_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strange = {"requestId": "a", "\x1b[2J\npts: all is well " + "x" * 100_000: 1}
+    assert asked(monkeypatch, json.dumps(strange).encode(), json.dumps(strange, ensure_ascii=False).encode()) == []
+    told = capsys.readouterr().err
+    assert "\x1b" not in told
+    assert [line[:12] for line in told.splitlines()] == ["pts: warning"] * 2
+    assert len(told) < 1_000
+
+
+@pytest.mark.parametrize(
+    "expected", ["gold.x\n", "gold", "{{ conn }}", "a.b.c.d", "\x1b.x", "gold." + "x" * 300, "--html"]
+)
+def test_request_declares_tables_and_columns_and_nothing_else(expected: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert asked(monkeypatch, json.dumps({"requestId": "a", "expect": [expected]}).encode()) == []
+    (request,) = asked(monkeypatch, b'{"requestId": "a", "expect": ["gold.stop_activity.scan_count"]}')
+    assert request.expect == ["gold.stop_activity.scan_count"]

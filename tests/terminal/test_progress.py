@@ -34,3 +34,10 @@ def test_outside_a_terminal_the_line_stays_json() -> None:
     show_line(line, Console(file=out, width=80))
 
     assert out.getvalue() == line + "\n"
+
+
+def test_line_of_a_log_cannot_steer_the_terminal() -> None:
+    out = io.StringIO()
+    show_line("WARN \x1b[2J of a record\x9b", Console(file=out, width=80))
+
+    assert out.getvalue() == "WARN \ufffd[2J of a record\ufffd\n"

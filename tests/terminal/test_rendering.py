@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from pipelines.errors import without_colours
 from pipelines.terminal.rendering import Form, as_json, write_table
 
 
@@ -58,6 +59,28 @@ def test_text_of_a_record_cannot_steer_the_terminal_and_keeps_its_lines() -> Non
 
     assert "\x1b" not in drawn
     assert [line.strip("│ ") for line in drawn.splitlines() if line.startswith("│")][-1] == "two"
+
+
+class Terminal(io.StringIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json"])
+def test_text_of_a_record_and_names_of_columns_cannot_steer_the_terminal_in_any_form(form: Form) -> None:
+    out = Terminal()
+    write_table(pa.table({"a\x1b]0;note\x07": ["\x1b[2Jone\x9b2J\u202e", "Zoë"]}), out, form)
+
+    assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(without_colours(out.getvalue())), "colours are our own"
+    assert "Zoë" in out.getvalue()
+
+
+def test_text_of_a_record_stays_as_it_is_in_a_pipe() -> None:
+    table = pa.table({"note": ["\x1b[2Jone\x9b"]})
+    assert written(table, "csv") == "note\n\x1b[2Jone\x9b\n"
+    assert json.loads(written(table, "json")) == [{"note": "\x1b[2Jone\x9b"}]
 
 
 def test_two_columns_of_one_name_keep_both_values_in_csv() -> None:

@@ -5,8 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from pipelines.errors import printable
 from pipelines.tables import Table
-from pipelines.terminal.rendering import iso_utc, printable
+from pipelines.terminal.rendering import iso_utc
+
+MOST_CHARACTERS_OF_A_VALUE = 200
 
 RUNBOOK = "See docs/runbook.md, 'pts verify finds a violation'."
 
@@ -68,4 +71,4 @@ def _text(value: Any) -> str:
         case list():
             return ", ".join(map(_text, value)) or "none"
         case _:
-            return printable(str(value))
+            return printable(str(value), MOST_CHARACTERS_OF_A_VALUE)

@@ -27,6 +27,7 @@ def _micros(length: timedelta) -> int:
 
 
 PLACE = ", ".join(STOP)
+TOLD_OF_STOPS = [name for name in STOP if name not in {"city", "postal_code"}]
 SAME_STOP = " AND ".join(f"counted.{name} IS NOT DISTINCT FROM shown.{name}" for name in STOP)
 FIRST_SCAN = "min(kafka_offset) AS kafka_offset, arg_min(kafka_partition, kafka_offset) AS kafka_partition"
 EXAMPLE = f"{coordinates(repr(SHIP_EVENTS.name))} AS example"
@@ -39,10 +40,10 @@ PREPARE = (
     CREATE TEMP MACRO start_of(moment, length) AS
     make_timestamptz(epoch_us(moment) - (epoch_us(moment) % length + length) % length)
     """,
-    # A stop, and a place on a board, as a person reads them.
+    # A stop, and a place on a board, as a person reads them, and a log may have them: without city and postal code.
     f"""
     CREATE TEMP MACRO stop_of(place) AS
-    coalesce(nullif(concat_ws(' ', {", ".join(f"place.{name}" for name in STOP)}), ''), 'no place')
+    coalesce(nullif(concat_ws(' ', {", ".join(f"place.{name}" for name in TOLD_OF_STOPS)}), ''), 'no place')
     """,
     "CREATE TEMP MACRO entry_of(place) AS stop_of(place) || ' with ' || place.scan_count || ' scans'",
     # The moment before which a table has let rows go.
