@@ -110,7 +110,7 @@ class PtsOperator(BaseOperator):
     def _run(self, argv: list[str], pid_file: Path) -> tuple[Any, AirflowException | None]:
         """What the command said, and why it failed, if it did."""
         end_with_parent()  # the worker: it does not take this process with it when it is killed
-        self._log("pts " + " ".join(argv))
+        self.log.info("pts %s", errors.printable(" ".join(argv), errors.MOST_CHARACTERS))
         last_words = "It said nothing."
         with TemporaryFile("w+", encoding="utf-8") as out:
             self._process = subprocess.Popen(
@@ -124,7 +124,7 @@ class PtsOperator(BaseOperator):
             try:
                 assert self._process.stderr is not None
                 for line in map(str.rstrip, self._process.stderr):
-                    self._log(line)
+                    self.log.info("%s", errors.log_text(line))
                     if line.startswith("pts: ") and not line.startswith("pts: warning: "):
                         last_words = line.removeprefix("pts: ")
                 code = self._process.wait()
@@ -134,14 +134,11 @@ class PtsOperator(BaseOperator):
             out.seek(0)
             said = [line for line in out.read().splitlines() if line]
         for line in said:
-            self._log(line)
+            self.log.info("%s", errors.printable(line, errors.MOST_CHARACTERS))
         self.exit_code = code
         if code:
             return _parsed(said), _failure(argv, code, last_words)
         return _parsed(said), None
-
-    def _log(self, line: str) -> None:
-        self.log.info("%s", errors.log_text(line))
 
     def _end(self) -> None:
         """Nothing when it ended by itself; here it did not when the task's time is up."""

@@ -134,11 +134,11 @@ def without_colours(text: str) -> str:
 
 
 ROW_VALUES = (
-    # '…' and "…" after what introduces a value: DuckDB's, Spark's and Arrow's conversions, JSON, duplicate keys
+    (r"(\bInput: )\"[^\n]*\"", r"\1'***'"),  # DuckDB: a text that is no JSON
+    # '…' and "…" after what introduces a value: DuckDB's, Spark's and Arrow's conversions, duplicate keys, pydantic
     (
-        r"""(?x) (\b (?:convert|parse|cast|value|string|key|input|format|input_value)
-        (?:\s+(?:the|string|value))* \s* [:=]? \s*)
-        (?: '(?:[^'\\]|\\.)*' | "[^\n]*" )""",
+        r"""(?x) (\b (?:convert|parse|cast|value|string|key|input|format|input_value) (?:\s+(?:the|string|value))*
+        (?: \s*[:=]\s* | \s+ )) (?: '(?:[^'\\]|\\.)*' | "[^"\n]*" )""",
         r"\1'***'",
     ),
     (r"(?m)^(\s*- [\w.`]+ : ).*$", r"\1***"),  # Delta: violated by row with values

@@ -40,6 +40,7 @@ def test_engine_that_quotes_a_row_is_not_repeated_in_a_log(told: str, kept: str)
         "Topic 'ship-events' has retention.ms=1 (the contract says -1): set it back.",
         "ship-events/0@9 of batch 3 is neither in silver nor in quarantine.",
         'File "/x/y.py", line 3, in run',
+        '[{"name": "lag", "value": 3, "key": "a"}, {"name": "silence", "value": "none"}]',
     ],
 )
 def test_what_an_operator_needs_is_repeated(told: str) -> None:

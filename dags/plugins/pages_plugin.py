@@ -1,5 +1,8 @@
 """Pages of `pts check` and `pts replay compare` in Airflow, for those who are logged in."""
 
+from contextlib import suppress
+from pathlib import Path
+
 from airflow.api_fastapi.core_api.security import get_user
 from airflow.plugins_manager import AirflowPlugin
 from fastapi import Depends, FastAPI, HTTPException
@@ -18,16 +21,14 @@ app = FastAPI(title="Pages of pts", dependencies=[Depends(get_user)], openapi_ur
 def page(name: str, path: str) -> FileResponse:
     """A file of a page; 404 for whatever is none."""
     root = roots(load_settings()).get(name)
-    file = root and (root / path).resolve()
-    if (
-        not root
-        or not file
-        or not file.is_relative_to(root.resolve())
-        or file.suffix not in SHOWN
-        or not file.is_file()
-    ):
-        raise HTTPException(404, "There is no such page.")
-    return FileResponse(file)
+    with suppress(OSError, RuntimeError, ValueError):  # a path that is too long, a circle of links, a NUL
+        if root and _is_page(file := (root / path).resolve(), root):
+            return FileResponse(file)
+    raise HTTPException(404, "There is no such page.")
+
+
+def _is_page(file: Path, root: Path) -> bool:
+    return file.is_relative_to(root.resolve()) and file.suffix in SHOWN and file.is_file()
 
 
 class PagesPlugin(AirflowPlugin):

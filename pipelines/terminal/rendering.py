@@ -137,7 +137,7 @@ def page_table(title: str, headers: tuple[str, ...], rows: Iterable[tuple[str, .
     """A table of a page for the terminal: a title over it, lines only below the headers."""
     table = Table(*headers, title=title, title_justify="left", box=SIMPLE_HEAD)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(_lines(text)) for text in row))
     return table
 
 

@@ -89,7 +89,9 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
     assert (how.type is AirflowFailException) == (error not in time_may_help)
 
 
-def test_what_a_command_says_cannot_steer_the_log_and_quotes_no_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_command_says_cannot_steer_the_log_and_of_failures_quotes_no_rows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     log = MagicMock()
     said = "a\\x1b[2J Could not convert string \\'Paris\\' to INT32"
     operator = task(monkeypatch, f"import sys; sys.stderr.write('{said}\\n'); print('{said}')")
@@ -97,7 +99,10 @@ def test_what_a_command_says_cannot_steer_the_log_and_quotes_no_rows(monkeypatch
 
     executed(operator)
     told = [call.args[0] % call.args[1:] for call in log.info.call_args_list]
-    assert told[1:] == ["a\ufffd[2J Could not convert string '***' to INT32"] * 2
+    assert told[1:] == [
+        "a\ufffd[2J Could not convert string '***' to INT32",
+        "a\ufffd[2J Could not convert string 'Paris' to INT32",  # an answer, which has the rows that it is to have
+    ]
 
 
 @pytest.mark.parametrize("code", [0, errors.ExpectationFailed.exit_code])

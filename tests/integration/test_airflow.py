@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
@@ -35,6 +36,7 @@ from tests.integration.airflow_api import Api, password_in
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.io.processes.test_parent_death import becomes
+from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
 from tests.window_bug import planted_bug
 
@@ -111,6 +113,26 @@ def test_nobody_enters_without_the_password(settings: Settings, api: Api) -> Non
         Api.of(settings, "admin")
     with pytest.raises(urllib.error.HTTPError, match="401"):
         Api(api.url).call("/api/v2/dags")
+
+
+def test_passwords_cannot_be_guessed_at_speed_and_pages_are_in_no_foreign_frame(settings: Settings, api: Api) -> None:
+    codes = []
+    for number in range(12):
+        with pytest.raises(urllib.error.HTTPError) as refused:
+            Api.of(settings, f"guess {number}")
+        codes.append(refused.value.code)
+    assert set(codes[:4]) == {401}
+    assert set(codes[5:]) == {429}
+    with urllib.request.urlopen(f"{api.url}/auth/login/", timeout=30) as form:
+        assert form.headers["X-Frame-Options"] == "SAMEORIGIN"
+        assert "frame-ancestors 'self'" in form.headers["Content-Security-Policy"]
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        api.fetch("/pages/quality/%00.html")
+
+
+def test_what_airflow_writes_is_this_users_alone(settings: Settings, api: Api) -> None:
+    assert api.run("watch_stream")["state"] in {"success", "failed"}
+    assert permitted_beyond(0o077, settings.home / "airflow") == {}
 
 
 def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> None:

@@ -21,6 +21,7 @@ from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, newest_row, process, settings_of, wait_for, wait_until
+from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
 
 pytestmark = pytest.mark.long
@@ -72,6 +73,7 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
             job.terminate()
             assert job.wait(timeout=60) == 0
         assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
+    assert permitted_beyond(0o077, settings.home / "cluster") == {}, "whatever the umask of the workers is"
 
 
 def kill_an_executor() -> None:
