@@ -130,9 +130,9 @@ def test_passwords_cannot_be_guessed_at_speed_and_pages_are_in_no_foreign_frame(
         api.fetch("/pages/quality/%00.html")
 
 
-def test_what_airflow_writes_is_this_users_alone(settings: Settings, api: Api) -> None:
+def test_logs_of_tasks_are_this_users_alone(settings: Settings, api: Api) -> None:
     assert api.run("watch_stream")["state"] in {"success", "failed"}
-    assert permitted_beyond(0o077, settings.home / "airflow") == {}
+    assert permitted_beyond(0o077, settings.home / "airflow" / "logs") == {}
 
 
 def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> None:
