@@ -140,6 +140,8 @@ def test_spark_answers_the_same_query(settings: Settings) -> None:
         "ADD JAR '/tmp/f.jar'",
         "SET spark.sql.variable.substitute = true",
         "CACHE TABLE gold.remaining_stops",
+        "OPTIMIZE gold.remaining_stops",
+        "VACUUM gold.remaining_stops RETAIN 0 HOURS",
         "INSERT OVERWRITE DIRECTORY '{home}/out' USING csv SELECT 1",
         "EXPLAIN INSERT OVERWRITE DIRECTORY '{home}/out' USING csv SELECT 1",
         "EXECUTE IMMEDIATE 'SELECT 1'",
