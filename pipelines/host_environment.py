@@ -20,12 +20,19 @@ OF_OTHER_INSTALLATIONS = (
 )
 """Of another Spark, Java or Python, as the profile of an edge node sets them: with them, other code would run."""
 
+LOCALE = "C.UTF-8"
+"""glibc has it, whatever is installed. In some others, Java cannot name files as Python does, or changes the case of
+letters in its own way."""
+
 LOOPBACK = "127.0.0.1,localhost,::1"
 
 
 def leave_aside(environment: MutableMapping[str, str]) -> list[str]:
-    """Takes out what is of other installations, and returns the names of what was there."""
+    """Takes out what is of other installations, and returns the names of what was there. For what is started, it sets
+    the locale.
+    """
     found = [name for name in OF_OTHER_INSTALLATIONS if environment.pop(name, "")]
+    environment["LC_ALL"] = LOCALE
     spare_loopback(environment)
     return found
 

@@ -22,11 +22,13 @@ def test_other_installations_are_left_aside_and_named() -> None:
         "_JAVA_OPTIONS": "-Xmx1m",
         "CLASSPATH": "",
         "HADOOP_CONF_DIR": "/etc/hadoop",
+        "LC_ALL": "tr_TR.ISO-8859-9",
     }
 
     assert leave_aside(environment) == ["SPARK_HOME", "_JAVA_OPTIONS"]
     assert not {"SPARK_HOME", "_JAVA_OPTIONS"} & set(environment)
     assert environment["HADOOP_CONF_DIR"] == "/etc/hadoop", "it tells how storage is reached"
+    assert environment["LC_ALL"] == "C.UTF-8", "Java names files by it"
 
 
 @pytest.mark.parametrize(
