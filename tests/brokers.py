@@ -6,15 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from pyspark.sql import SparkSession
 
 from pipelines import commands
+from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka.admin import topic_states
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.settings import Broker, Kafka, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
+
+MOST_MS = str((1 << 63) - 1)
 
 
 def embedded(home: Path) -> Settings:
@@ -26,6 +30,17 @@ def embedded(home: Path) -> Settings:
 def drain(spark: SparkSession, settings: Settings) -> None:
     """All that the log holds now, into the lake."""
     LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+
+
+def take_any_time(servers: str) -> None:
+    """Has the input topics take records of any time, as those of older clusters do."""
+    entry = ConfigEntry("message.timestamp.after.max.ms", MOST_MS, incremental_operation=AlterConfigOpType.SET)
+    wanted = [
+        ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[entry]) for topic in INPUT_TOPICS
+    ]
+    client = AdminClient({"bootstrap.servers": servers})
+    for altered in client.incremental_alter_configs(wanted).values():
+        altered.result()
 
 
 @contextmanager

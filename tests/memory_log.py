@@ -18,7 +18,7 @@ class MemoryLog:
         self._records = records
         self.sent: list[tuple[str, str | None]] = []
 
-    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
+    def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
         """As from Kafka, those of a partition are read by one task."""
         parts = [part for part in ranges if part.topic == topic]
         return record_frame(

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection as Cursor
 from pyspark import inheritable_thread_target
+from pyspark.sql import DataFrame
 
 from pipelines.contracts.topics import Topic
 from pipelines.contracts.wire import Wire
@@ -24,7 +25,7 @@ from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Know
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
-from pipelines.io.kafka.log import OffsetRange, RecordLog, ranges_between, starts, within
+from pipelines.io.kafka.log import OffsetRange, RecordLog, is_of_a_time, ranges_between, starts, within
 from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import OPS_BATCHES, TABLES, Table
@@ -166,11 +167,20 @@ class MicroBatch:
         for part in (part for flow in flows for part in self._unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
-        records = self._log.records(topic.name, _of(topic, wanted))
+        ranges = _of(topic, wanted)
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
-        self._written[topic.name] = record_tasks.write(
+        try:
+            written = self._write(topic, self._log.records(topic.name, ranges), missing)
+        except Exception as error:
+            if not is_of_a_time(error):
+                raise
+            written = self._write(topic, self._log.records(topic.name, ranges, by_spark=False), missing)
+        self._written[topic.name] = written
+
+    def _write(self, topic: Topic, records: DataFrame, flows: list[Flow]) -> Written:
+        return record_tasks.write(
             judged(records, topic, self._wires[topic.name]),
-            [self._record_flow(flow) for flow in missing],
+            [self._record_flow(flow) for flow in flows],
             within(_of(topic, self._batch.ranges)),
             self._batch.started_at,
         )

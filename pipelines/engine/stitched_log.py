@@ -25,10 +25,10 @@ class StitchedLog:
         self._begin = begin
         self._live = live
 
-    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
+    def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
         """The records of the ranges, as `KafkaLog.records`: those of a partition are read by one task."""
         gone, there = divided([part for part in ranges if part.topic == topic], self._begin)
-        frames = [self._kafka.records(topic, there)] if there or not gone else []
+        frames = [self._kafka.records(topic, there, by_spark)] if there or not gone else []
         if gone:
             spans = [(part.start, part.end) for part in gone]
             rows = self._live.scan(ARCHIVES[topic], "kafka_offset", spans).where(within(gone))

@@ -40,6 +40,12 @@ BEYOND_SPARK_MS = (1 << 63) // 1000
 """Spark counts microseconds: a record with a timestamp from here on, in milliseconds, it cannot read, nor one behind
 it."""
 
+SAME_CALENDAR_MS = -12_219_292_800_000
+"""1582-10-15. Of an earlier time, Spark's source takes the Julian date, which Java's old calendar tells, for the
+Gregorian one: some days off, and 29 February in years that have none."""
+
+UNTOLD = "Spark cannot tell the time of a record"
+
 MESSAGES_AT_ONCE = 10_000
 
 
@@ -104,7 +110,7 @@ def within(ranges: Iterable[OffsetRange], prefix: str = "") -> str:
 class RecordLog(Protocol):
     """Where batches read records, and where reports go."""
 
-    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame: ...
+    def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame: ...
 
     def send(self, messages: pa.Table, topic: str) -> None: ...
 
@@ -125,15 +131,17 @@ class KafkaLog:
         self._options = {"kafka.bootstrap.servers": bootstrap_servers}
         self._group = group or f"pts-{uuid.uuid4()}"
 
-    def records(self, topic: str, ranges: Iterable[OffsetRange]) -> DataFrame:
+    def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
 
         They are read by as many tasks as a shuffle has, or fewer, those of a partition by one. An action fails when the
-        log no longer holds all of them: Spark's batch reader never skips.
+        log no longer holds all of them: Spark's batch reader never skips. It fails, too, at a time before
+        `SAME_CALENDAR_MS`, for no index finds such a record: after an error that `is_of_a_time`, the ranges are to be
+        read with `by_spark` false, which leaves Spark's reader out.
         """
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
-        plain, odd = divided(wanted, {topic: self._readable_ends(topic, wanted)})
+        plain, odd = divided(wanted, {topic: self._readable_ends(topic, wanted)}) if by_spark else ([], wanted)
         frames = [self._by_spark(topic, plain)] if plain or not odd else []
         if not odd:
             return frames[0].coalesce(tasks)
@@ -165,7 +173,7 @@ class KafkaLog:
             F.col("topic").alias("kafka_topic"),
             F.col("partition").alias("kafka_partition"),
             F.col("offset").alias("kafka_offset"),
-            _within_years(F.col("timestamp")).alias("kafka_timestamp"),
+            _as_told(F.col("timestamp")).alias("kafka_timestamp"),
         )
 
     def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
@@ -199,9 +207,15 @@ class KafkaLog:
             producer.flush()
 
 
-def _within_years(time: Column) -> Column:
-    first, last = (F.timestamp_millis(F.lit(moment)) for moment in RECORD_TIMES_MS)
-    return F.least(F.greatest(time, first), last)
+def is_of_a_time(error: Exception) -> bool:
+    """Whether a frame of records may have failed at a time that Spark's source cannot tell, or not even count."""
+    return any(text in str(error) for text in (UNTOLD, "ArithmeticException: long overflow"))
+
+
+def _as_told(time: Column) -> Column:
+    """The time that Spark's source gives, up to the last one that tables hold."""
+    first, last = (F.timestamp_millis(F.lit(moment)) for moment in (SAME_CALENDAR_MS, RECORD_TIMES_MS[1]))
+    return F.when(time < first, F.raise_error(UNTOLD)).otherwise(F.least(time, last))
 
 
 def offsets_json(offsets: Offsets) -> str:
