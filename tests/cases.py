@@ -8,11 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from random import Random
 from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from lab.faults.records import ODD_TIMES_MS
 from pipelines.contracts.epoch import EPOCH
 from tests.oracle.records import LogRecord
 
@@ -35,13 +37,18 @@ MOMENTS = [
 DELAYS = [timedelta(0), MINUTE, 6 * HOUR, 7 * DAY, 7 * DAY + SECOND, -10 * MINUTE, -10 * MINUTE - SECOND]
 """From when it happened to when it reached the log: also as far as the rules allow, and farther."""
 
+GAPS = (0, 0, 0, 1, 2, 5)
+"""Offsets before a record that are none's: of markers of transactions, and of what was taken back in one."""
+
 CITIES = [*"abcdefghijklm", ""]
 BAD_VALUES = [b"", b"\xff", b"only,three,fields", b'"open', b"0,2026-01-01T00:00:00,S,IT,,,,,,,1"]
 
 
 @dataclass(frozen=True)
 class Scan:
-    """A scan: of a package of the case, at a moment of its day."""
+    """A scan: of a package of the case, at a moment of its day; with a Kafka timestamp that the producer got wrong, if
+    one is given.
+    """
 
     package: int
     moment: timedelta
@@ -51,15 +58,17 @@ class Scan:
     carrier: str
     city: str
     stop: int
+    odd_ms: int | None = None
 
 
 @dataclass(frozen=True)
 class Route:
-    """A route, or with `end` None its withdrawal."""
+    """A route, or with `end` None its withdrawal; as for a scan, perhaps with a timestamp that is wrong."""
 
     package: int
     moment: timedelta
     end: int | None
+    odd_ms: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,8 +103,14 @@ codes = st.sampled_from("AB")
 statuses = st.sampled_from(["IT", "DF", "DL", ""])
 carriers = st.sampled_from(["X", ""])
 
+ends = st.none() | st.integers(0, 3)
+odd_times = st.sampled_from(ODD_TIMES_MS)
+
 scans = st.builds(Scan, packages, moments, delays, codes, statuses, carriers, cities, stops)
-routes = st.builds(Route, packages, moments, st.none() | st.integers(0, 3))
+routes = st.builds(Route, packages, moments, ends)
+odd = st.builds(Scan, packages, moments, delays, codes, statuses, carriers, cities, stops, odd_times) | st.builds(
+    Route, packages, moments, ends, odd_times
+)
 bad_events = st.builds(Bad, packages, st.sampled_from(BAD_VALUES))
 failures = st.builds(Scan, st.just(1), moments, delays, codes, st.just("DF"), st.just("X"), st.just("a"), stops)
 visits = st.builds(
@@ -103,7 +118,7 @@ visits = st.builds(
 )
 
 logs = st.one_of(
-    st.lists(scans | scans | scans | routes | bad_events, min_size=1, max_size=24),
+    st.lists(scans | scans | scans | routes | routes | bad_events | odd, min_size=1, max_size=24),
     st.lists(failures | failures | scans, min_size=3, max_size=16),  # enough for alerts
     st.lists(visits, min_size=12, max_size=30),  # enough stops in a window for a leaderboard that leaves some out
 )
@@ -162,6 +177,7 @@ class Pack:
 
 
 def packed(all_cases: Sequence[Case]) -> Pack:
+    chance = Random(SEED)
     offsets: dict[tuple[str, int], int] = {}
     case_of: dict[tuple[str, int, int], int] = {}
     made = []
@@ -171,7 +187,7 @@ def packed(all_cases: Sequence[Case]) -> Pack:
             for entry, its_batch in zip(case.entries, case.batch_of, strict=True):
                 if its_batch == batch:
                     topic, partition = "ship-routes" if isinstance(entry, Route) else "ship-events", entry.package % 2
-                    offset = offsets.get((topic, partition), 0)
+                    offset = offsets.get((topic, partition), 0) + chance.choice(GAPS)
                     offsets[topic, partition] = offset + 1
                     case_of[topic, partition, offset] = number
                     records.append(_record(entry, number, topic, partition, offset))
@@ -200,6 +216,6 @@ def _record(entry: Entry, case: int, topic: str, partition: int, offset: int) ->
             value = None if entry.end is None else f"{offset},{package},{entry.end}".encode()
         case Bad():
             value = entry.value
-    return LogRecord(
-        topic, partition, offset, (logged - EPOCH) // timedelta(milliseconds=1), str(package).encode(), value
-    )
+    odd_ms = None if isinstance(entry, Bad) else entry.odd_ms
+    timestamp_ms = (logged - EPOCH) // timedelta(milliseconds=1) if odd_ms is None else odd_ms
+    return LogRecord(topic, partition, offset, timestamp_ms, str(package).encode(), value)

@@ -27,7 +27,7 @@ def record_frame(spark: SparkSession, records: Iterable[LogRecord]) -> DataFrame
             record.topic,
             record.partition,
             record.offset,
-            EPOCH + timedelta(milliseconds=record.timestamp_ms),
+            EPOCH + timedelta(microseconds=record.timestamp),
         )
         for record in records
     ]

@@ -56,9 +56,13 @@ DELAYS_US = (
 
 ODD_TIMES_MS = (
     *(edge + step for edge in RECORD_TIMES_MS for step in (-1, 0, 1)),
-    *(-1, 0, 1_772_359_200, 1_772_359_200_000_000, 1_772_359_200_000_000_000),
+    *(-1, 0, 1, 1_772_359_200, 1_772_359_200_000_000, 1_772_359_200_000_000_000),
+    *((1 << 63) // 1_000 - 1, (1 << 63) // 1_000, (1 << 63) - 1),
+    *(-(1 << 63) // 1_000 + 1, -(1 << 63) // 1_000, -(1 << 63)),
 )
-"""Around what tables hold, and what a producer sends that counts in another unit."""
+"""Around what tables hold, and what Spark and Kafka do; and what a producer sends that counts in another unit. A broker
+carries all of them; of a producer in Python, it gets its own time in place of 0.
+"""
 
 BAD_KEYS = (
     *(None, b"", b" ", b"\0", b"42\0", b"42\n", b"42 ", b" 42", b"forty-two", b"0", b"-42", b"4" * 40),
