@@ -82,7 +82,7 @@ def assert_lake_equals_log(
         bronze = stored_rows(
             lake_root, f"bronze.{topic.replace('-', '_')}", without=("ingested_at",), versions=versions
         )
-        assert bronze == expected_bronze(records, topic)
+        assert bronze == expected_bronze(records, topic), topic
     assert_tables_equal_log(lake_root, records, COMPARED, wire_format, versions=versions)
 
 

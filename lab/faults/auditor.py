@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from lab.faults.load import acknowledged, not_once
+from lab.faults.load import acknowledged, not_once, taken_back
 from pipelines.errors import LakeUnavailable, NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.state.snapshots import Snapshot, snapshot
@@ -229,6 +229,8 @@ class Auditor:
         assert acknowledged(self._journal), "the load had nothing acknowledged"
         lost = not_once(self._journal, log)
         assert not lost, f"{len(lost)} acknowledged records are not on the log, for example {lost[0]}"
+        kept = taken_back(self._journal, log)
+        assert not kept, f"{len(kept)} aborted records are on the log, for example {kept[0]}"
         assert_lake_equals_log(self._root, log)
         check_whole(self._root, snapshot(self._root))
         assert_messages_tell(self._servers, stored_rows(self._root, "gold.remaining_stops"))

@@ -38,13 +38,17 @@ def killed(scene: Scene) -> None:
             scene.await_batch(log, process)
             for _ in range(scene.chance.randint(1, 3)):
                 time.sleep(scene.chance.uniform(0, 3))
-                scene.signal_broker(signal.SIGKILL)
-                scene.auditor.note_fault()
-                time.sleep(scene.chance.uniform(0, 8))
-                scene.start_broker()
+                kill(scene)
             time.sleep(scene.chance.uniform(0, 5))
             scene.ends_well(process, log, *BROKER_ERRORS)
         scene.judge()
+
+
+def kill(scene: Scene) -> None:
+    scene.signal_broker(signal.SIGKILL)
+    scene.auditor.note_fault()
+    time.sleep(scene.chance.uniform(0, 8))
+    scene.start_broker()
 
 
 def frozen(scene: Scene) -> None:
@@ -52,13 +56,17 @@ def frozen(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load(), scene.pts("stream") as (process, log):
             scene.await_batch(log, process)
-            scene.signal_broker(signal.SIGSTOP)
-            scene.auditor.note_fault()
-            time.sleep(scene.chance.uniform(1, 20))
-            scene.signal_broker(signal.SIGCONT)
+            freeze(scene)
             time.sleep(scene.chance.uniform(1, 5))
             scene.ends_well(process, log, *BROKER_ERRORS)
         scene.judge()
+
+
+def freeze(scene: Scene) -> None:
+    scene.signal_broker(signal.SIGSTOP)
+    scene.auditor.note_fault()
+    time.sleep(scene.chance.uniform(1, 20))
+    scene.signal_broker(signal.SIGCONT)
 
 
 def older_tail(scene: Scene) -> None:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.faults import brokers, clocks, disks, kills, lake_files, writers
+from lab.faults import brokers, clocks, disks, hosts, kills, lake_files, producers, writers
 from lab.faults.scene import NotPermitted, Scene
 
 PLACE = tempfile.gettempdir()
@@ -19,6 +19,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-job": kills.job,
     "kill-job-before-commit": kills.job_before_commit,
     "kill-job-at-any-time": kills.job_at_any_time,
+    "kill-job-in-transactions": producers.job_killed,
     "kill-task": kills.task,
     "kill-promotion": kills.promotion,
     "kill-job-in-promotion": kills.promotion_by_the_job,
@@ -26,6 +27,7 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "kill-compaction": kills.compaction,
     "kill-broker": brokers.killed,
     "freeze-broker": brokers.frozen,
+    "broker-away-in-transactions": producers.broker_away,
     "older-log": brokers.older_tail,
     "topic-recreated": brokers.recreated,
     "partition-added": brokers.grown,
@@ -41,6 +43,8 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "damaged-files": lake_files.damaged,
     "lost-checkpoint": lake_files.lost_checkpoint,
     "wrong-clocks": clocks.wrong,
+    "wrong-record-times": producers.record_times,
+    "foreign-environment": hosts.foreign,
     "second-job": writers.second_job,
     "unseen-second-job": writers.unseen_second_job,
     "two-clocks": writers.two_clocks,

@@ -44,13 +44,18 @@ def job(scene: Scene) -> None:
     """
     with scene.auditor.watching():
         with scene.load():
-            time.sleep(2)
-            for _ in range(scene.chance.randint(2, 4)):
-                scene.in_several_tasks = scene.chance.choice((False, True))
-                cycle = MOMENTS_OF_TASKS if scene.in_several_tasks else CYCLE_MOMENTS
-                assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
-        scene.in_several_tasks = False
+            kill_at_moments(scene)
         scene.judge()
+
+
+def kill_at_moments(scene: Scene) -> None:
+    """The live job dies some ms after one of its moments, under a load, some times."""
+    time.sleep(2)
+    for _ in range(scene.chance.randint(2, 4)):
+        scene.in_several_tasks = scene.chance.choice((False, True))
+        cycle = MOMENTS_OF_TASKS if scene.in_several_tasks else CYCLE_MOMENTS
+        assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
+    scene.in_several_tasks = False
 
 
 def job_before_commit(scene: Scene) -> None:
@@ -89,10 +94,15 @@ def job_at_any_time(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load():
             for _ in range(scene.chance.randint(2, 4)):
-                with scene.pts("stream") as started:
-                    time.sleep(scene.chance.uniform(1, 25))
-                    scene.kill(*started, with_java=scene.chance.choice((True, False)))
+                kill_at_any_time(scene)
         scene.judge()
+
+
+def kill_at_any_time(scene: Scene) -> None:
+    """The live job, or it and its Java, dies at a time of the clock."""
+    with scene.pts("stream") as started:
+        time.sleep(scene.chance.uniform(1, 25))
+        scene.kill(*started, with_java=scene.chance.choice((True, False)))
 
 
 def task(scene: Scene) -> None:

@@ -9,14 +9,16 @@ was not acknowledged in time is not in the journal, and nobody promised to keep 
 import argparse
 import sys
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
+from random import Random
 
 from confluent_kafka import KafkaError, Message, Producer
 
+from lab.faults.records import ODD_TIMES_MS
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.processes.signals import signals_ask_to_stop
@@ -31,6 +33,10 @@ PACKAGES = 20_000
 """Hours of records at the usual rate: after the last one, a job that is to die at a write would wait."""
 
 ATTEMPT_EVERY = 20
+
+ODD_TIME_EVERY = 10
+ODD_TIMES_OF_A_LOAD = 4
+"""Not all of them in each, for what Spark cannot read is read in another way, and so is all that comes behind it."""
 
 PATIENCE_SECONDS = 120.0
 """Longer than any broker of a campaign is away."""
@@ -53,8 +59,22 @@ def acknowledged(journal: Path) -> list[Acknowledged]:
 
 def not_once(journal: Path, log: list[LogRecord]) -> list[Acknowledged]:
     """What was acknowledged, and is not on the log where it was acknowledged to be, as it was."""
-    there = {(record.topic, record.partition, record.offset, digest(record.key, record.value)) for record in log}
+    there = _noted(log)
     return [each for each in acknowledged(journal) if each not in there]
+
+
+def aborted_beside(journal: Path) -> Path:
+    """The journal of what was taken back in transactions (`lab.faults.transactions`)."""
+    return journal.with_name("aborted.csv")
+
+
+def taken_back(journal: Path, log: list[LogRecord]) -> list[Acknowledged]:
+    """What was taken back in a transaction, and is on the log as if it had not been."""
+    return sorted(_noted(log).intersection(acknowledged(aborted_beside(journal))))
+
+
+def _noted(log: list[LogRecord]) -> set[Acknowledged]:
+    return {(record.topic, record.partition, record.offset, digest(record.key, record.value)) for record in log}
 
 
 def with_alerts(records: Iterable[Record], seed: int) -> Iterator[Record]:
@@ -71,6 +91,25 @@ def with_alerts(records: Iterable[Record], seed: int) -> Iterator[Record]:
             yield Record(SHIP_EVENTS.name, package.encode(), value, record.timestamp_ms)
 
 
+def with_odd_times(records: Iterable[Record], seed: int) -> Iterator[Record]:
+    """Gives every `ODD_TIME_EVERY`-th record a time that its producer got wrong: one of a few that the seed draws."""
+    chance = Random(seed)
+    times = chance.sample(ODD_TIMES_MS, ODD_TIMES_OF_A_LOAD)
+    for number, record in enumerate(records):
+        yield record if number % ODD_TIME_EVERY else record._replace(timestamp_ms=chance.choice(times))
+
+
+def records_of(asked: argparse.Namespace) -> Iterator[Record]:
+    """What is sent, in order."""
+    records = with_alerts(feed(asked.seed, PACKAGES, asked.start, "csv", "csv"), asked.seed)
+    return with_odd_times(records, asked.seed) if asked.odd_times else records
+
+
+def line(message: Message, told: str) -> str:
+    """A record in a journal."""
+    return f"{message.topic()},{message.partition()},{message.offset()},{told}\n"
+
+
 def run(asked: argparse.Namespace, stop: threading.Event) -> None:
     """Appends until it is asked to stop; then waits for the acknowledgements that are under way."""
     producer = Producer(
@@ -83,14 +122,13 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
             "log_level": 0,
         }
     )
-    records = with_alerts(feed(asked.seed, PACKAGES, asked.start, "csv", "csv"), asked.seed)
     with asked.journal.open("a", buffering=1) as out:
 
         def note(told: str, error: KafkaError | None, message: Message) -> None:
             if error is None:
-                out.write(f"{message.topic()},{message.partition()},{message.offset()},{told}\n")
+                out.write(line(message, told))
 
-        for part in slices(records, asked.rate, None, stop.wait):
+        for part in slices(records_of(asked), asked.rate, None, stop.wait):
             for topic, key, value, timestamp_ms in part:
                 noted = partial(note, digest(key, value))
                 now_ms = timestamp_ms + asked.clock_off * 1000
@@ -99,7 +137,7 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
         producer.flush(PATIENCE_SECONDS)
 
 
-def main() -> None:
+def main(send: Callable[[argparse.Namespace, threading.Event], None] = run) -> None:
     parser = argparse.ArgumentParser(description="Appends a seeded feed, and notes what was acknowledged.")
     parser.add_argument("servers")
     parser.add_argument("journal", type=Path)
@@ -107,11 +145,14 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=300)
     parser.add_argument("--start", type=datetime.fromisoformat, default=Simulate().start, help="of the feed")
     parser.add_argument("--clock-off", type=int, default=0, help="seconds by which the producer's clock is ahead")
+    parser.add_argument(
+        "--odd-times", action="store_true", help="some records have times that their producer got wrong"
+    )
     asked = parser.parse_args()
     with signals_ask_to_stop() as stop:
         sys.stdout.write("sending\n")
         sys.stdout.flush()
-        run(asked, stop)
+        send(asked, stop)
 
 
 if __name__ == "__main__":

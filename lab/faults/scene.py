@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -68,9 +68,11 @@ class Scene:
     Attributes:
         chance: Draws the moments of the faults.
         settings: Of the stack.
+        journal: What the load says was acknowledged.
         lake: The lake's folder.
         records_per_batch: Most of them.
         zone: Time zone of the host, as the processes know it.
+        host: Variables beside ours that the host sets for commands of ours.
         clock_off: Seconds by which the host's clock is ahead of the right one.
         obeys_permissions: Whether permissions of files bind the processes, also those of root.
         in_several_tasks: Whether batches are run as large ones are, in several tasks.
@@ -82,18 +84,25 @@ class Scene:
         self.seed = seed
         self.records_per_batch = 1_000
         self.zone = "UTC"
+        self.host: dict[str, str] = {}
         self.clock_off = 0
         self.obeys_permissions = False
         self.in_several_tasks = False
         self.folder = folder
-        self.lake = folder / "lake"
-        self.settings = embedded(folder / "home").model_copy(update={"lake": str(self.lake)})
+        self.journal = folder / "journal.csv"
+        self.settings = embedded(folder / "home")
         self.servers = self.settings.bootstrap_servers
-        self.auditor = Auditor(str(self.lake), self.servers, folder / "journal.csv")
-        self._gaps = Gaps(self.lake)
+        self.place_lake(folder / "lake")
         self._processes: list[subprocess.Popen[bytes]] = []
         self._log_numbers = count(1)
         self._load_count = 0
+
+    def place_lake(self, lake: Path) -> None:
+        """Has the lake there, before anybody has written it."""
+        self.lake = lake
+        self.settings = self.settings.model_copy(update={"lake": str(lake)})
+        self.auditor = Auditor(str(lake), self.servers, self.journal)
+        self._gaps = Gaps(lake)
 
     @contextmanager
     def open(self) -> Iterator["Scene"]:
@@ -152,26 +161,27 @@ class Scene:
     def _in_tasks(self, module: str) -> tuple[str, ...]:
         return ("lab.faults.several_tasks", module) if self.in_several_tasks else (module,)
 
-    def start(self, *module: str) -> tuple[subprocess.Popen[bytes], Path]:
-        """A Python module as a process, and its log."""
+    def start(self, *module: str, host: Mapping[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Path]:
+        """A Python module as a process, perhaps with variables of the host, and its log."""
         log = self.folder / f"{next(self._log_numbers):03}.log"
         with log.open("wb") as out:
+            environment = self.environment() | (host or {})
             process = subprocess.Popen(
-                [sys.executable, "-m", *module], env=self.environment(), stdout=out, stderr=subprocess.STDOUT
+                [sys.executable, "-m", *module], env=environment, stdout=out, stderr=subprocess.STDOUT
             )
         self._processes.append(process)
         return process, log
 
     @contextmanager
-    def load(self, rate: float = RATE, *more: str) -> Iterator[None]:
+    def load(self, rate: float = RATE, *more: str, module: str = "lab.faults.load") -> Iterator[None]:
         """Sends records for as long as the block lasts; at its end all of them are acknowledged or given up.
 
         Each load has scans of its own, so what comes after a fault is not what came before it once more.
         """
-        journal, seed = str(self.folder / "journal.csv"), str(self.seed + LOADS_APART * self._load_count)
+        seed = str(self.seed + LOADS_APART * self._load_count)
         self._load_count += 1
-        arguments = (self.servers, journal, "--seed", seed, "--rate", str(rate), *more)
-        process, log = self.start("lab.faults.load", *arguments)
+        arguments = (self.servers, str(self.journal), "--seed", seed, "--rate", str(rate), *more)
+        process, log = self.start(module, *arguments)
         self.await_text("sending", log, process)
         try:
             yield
@@ -188,7 +198,7 @@ class Scene:
     @contextmanager
     def pts(self, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
         """A command of ours; killed at the end of the block if it still runs."""
-        process, log = self.start(*self._program, *arguments)
+        process, log = self.start(*self._program, *arguments, host=self.host)
         try:
             yield process, log
         finally:
@@ -197,7 +207,7 @@ class Scene:
 
     def done(self, *arguments: str, code: int = 0, seconds: float = 300) -> str:
         """What a command says that ends with this code."""
-        process, log = self.start(*self._program, *arguments)
+        process, log = self.start(*self._program, *arguments, host=self.host)
         process.wait(timeout=seconds)
         said = log.read_text()
         assert process.returncode == code, f"pts {' '.join(arguments)}: code {process.returncode}\n{said[-3000:]}"

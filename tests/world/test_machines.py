@@ -15,6 +15,7 @@ from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import simulate
 from tests.comparison import assert_lake_equals_log
+from tests.foreign import foreign_variables
 from tests.integration.log_reader import read_log
 
 pytestmark = pytest.mark.long
@@ -28,32 +29,10 @@ IN_A_NAMELESS_USERS_MACHINE = (
 """A mount and a user namespace: /tmp is read-only and allows no code, unless this project is there, and the user has no
 line in /etc/passwd."""
 
-FOREIGN = {
-    "HADOOP_CONF_DIR": "hadoop",
-    "JAVA_TOOL_OPTIONS": "-Xmx8m",
-    "PYTHONPATH": "python",
-    "SPARK_CONF_DIR": "spark",
-    "SPARK_HOME": "spark",
-    "_JAVA_OPTIONS": "-Dline.separator=x",
-    "http_proxy": "http://127.0.0.1:9",
-}
-"""Of an edge node; what is a folder is made, and what is in it would end the program."""
-
 
 @pytest.fixture
 def foreign(tmp_path: Path) -> dict[str, str]:
-    for package in ("pyspark", "pydantic", "typer"):
-        module = tmp_path / "python" / package / "__init__.py"
-        module.parent.mkdir(parents=True)
-        module.write_text("raise SystemExit('another installation')")
-    hadoop = tmp_path / "hadoop" / "core-site.xml"
-    hadoop.parent.mkdir()
-    hadoop.write_text(
-        "<configuration><property><name>fs.defaultFS</name><value>hdfs://nowhere:8020</value></property></configuration>"
-    )
-    (tmp_path / "spark").mkdir()
-    folders = {"hadoop", "python", "spark"}
-    return {name: str(tmp_path / value) if value in folders else value for name, value in FOREIGN.items()}
+    return foreign_variables(tmp_path)
 
 
 def pts(

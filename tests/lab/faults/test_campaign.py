@@ -20,6 +20,7 @@ from deltalake import DeltaTable, write_deltalake
 from lab.faults import kills
 from lab.faults.auditor import Auditor, Partial, Wrong, check_whole
 from lab.faults.campaign import KINDS, Case, cases, judged, run
+from lab.faults.load import aborted_beside
 from lab.faults.scene import NotPermitted, Scene
 from pipelines.io.processes.airflow import PROJECT
 from pipelines.io.processes.pid_lock import holder
@@ -90,6 +91,14 @@ def test_judge_notices_an_acknowledged_record_that_is_not_on_the_log(killed: Sce
     journal = tmp_path / "journal.csv"
     journal.write_text((killed.folder / "journal.csv").read_text() + "ship-events,0,1000000,0011\n")
     with pytest.raises(AssertionError, match="1 acknowledged records are not on the log"):
+        Auditor(str(killed.lake), killed.servers, journal).judge()
+
+
+def test_judge_notices_an_aborted_record_that_is_on_the_log(killed: Scene, tmp_path: Path) -> None:
+    journal = tmp_path / "journal.csv"
+    shutil.copy(killed.journal, journal)
+    aborted_beside(journal).write_text(journal.read_text().splitlines(keepends=True)[0])
+    with pytest.raises(AssertionError, match="1 aborted records are on the log"):
         Auditor(str(killed.lake), killed.servers, journal).judge()
 
 
