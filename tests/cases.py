@@ -38,7 +38,7 @@ DELAYS = [timedelta(0), MINUTE, 6 * HOUR, 7 * DAY, 7 * DAY + SECOND, -10 * MINUT
 """From when it happened to when it reached the log: also as far as the rules allow, and farther."""
 
 GAPS = (0, 0, 0, 1, 2, 5)
-"""Offsets before a record that are none's: of markers of transactions, and of what was taken back in one."""
+"""As many offsets as transactions leave without a record: those of their markers, and of what was taken back."""
 
 CITIES = [*"abcdefghijklm", ""]
 BAD_VALUES = [b"", b"\xff", b"only,three,fields", b'"open', b"0,2026-01-01T00:00:00,S,IT,,,,,,,1"]
@@ -118,16 +118,17 @@ visits = st.builds(
 )
 
 logs = st.one_of(
-    st.lists(scans | scans | scans | routes | routes | bad_events | odd, min_size=1, max_size=24),
+    st.lists(scans | scans | scans | routes | bad_events, min_size=1, max_size=24),
     st.lists(failures | failures | scans, min_size=3, max_size=16),  # enough for alerts
     st.lists(visits, min_size=12, max_size=30),  # enough stops in a window for a leaderboard that leaves some out
 )
+odd_logs = logs | st.lists(scans | scans | scans | routes | routes | odd, min_size=1, max_size=24)
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> Case:
+def cases(draw: st.DrawFn, of: st.SearchStrategy[list[Entry]]) -> Case:
     """A log of up to some 30 entries; scans are repeated often, because duplicates matter."""
-    entries = draw(logs)
+    entries = draw(of)
     told = [entry for entry in entries if isinstance(entry, Scan)]
     if told:
         repeats = draw(st.lists(st.tuples(st.integers(0, len(entries)), st.sampled_from(told)), max_size=6))
@@ -142,13 +143,13 @@ def cases(draw: st.DrawFn) -> Case:
 
 
 @cache
-def drawn(count: int) -> tuple[Case, ...]:
+def drawn(count: int, with_odd_times: bool = False) -> tuple[Case, ...]:
     """The same cases at every run."""
     found: list[Case] = []
 
     @seed(SEED)
     @settings(max_examples=count, database=None, phases=[Phase.generate], suppress_health_check=[HealthCheck.too_slow])
-    @given(cases())
+    @given(cases(odd_logs if with_odd_times else logs))
     def draw(case: Case) -> None:
         found.append(case)
 
@@ -176,7 +177,8 @@ class Pack:
         return (EPOCH + timedelta(microseconds=row["window_start"]) - FIRST_DAY) // DAY
 
 
-def packed(all_cases: Sequence[Case]) -> Pack:
+def packed(all_cases: Sequence[Case], gaps: Sequence[int] = (0,)) -> Pack:
+    """The cases as one log. Before each record, so many offsets as one of `gaps` are no record's."""
     chance = Random(SEED)
     offsets: dict[tuple[str, int], int] = {}
     case_of: dict[tuple[str, int, int], int] = {}
@@ -187,7 +189,7 @@ def packed(all_cases: Sequence[Case]) -> Pack:
             for entry, its_batch in zip(case.entries, case.batch_of, strict=True):
                 if its_batch == batch:
                     topic, partition = "ship-routes" if isinstance(entry, Route) else "ship-events", entry.package % 2
-                    offset = offsets.get((topic, partition), 0) + chance.choice(GAPS)
+                    offset = offsets.get((topic, partition), 0) + chance.choice(gaps)
                     offsets[topic, partition] = offset + 1
                     case_of[topic, partition, offset] = number
                     records.append(_record(entry, number, topic, partition, offset))

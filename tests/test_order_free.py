@@ -18,7 +18,7 @@ from pipelines.graph import TURNS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
-from tests.cases import SEED, Case, Pack, drawn, pack_of, packed
+from tests.cases import GAPS, SEED, Case, Pack, drawn, packed
 from tests.comparison import Rows, expected_rows
 from tests.oracle import expected_tables
 
@@ -35,7 +35,7 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     turn for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
     as if their rows were many: planned and written otherwise; some as if there were many reports, which then wait.
     """
-    pack = packed(all_cases)
+    pack = packed(all_cases, GAPS)
     chance = random.Random(SEED)
     new_lake(spark, str(root))
     for batch in followed_at_random(cut_within_gaps(batches(*pack.batches), pack, chance), chance):
@@ -134,7 +134,7 @@ def smallest(spark: SparkSession, root: Path, all_cases: Sequence[Case], found: 
 
 
 def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, tmp_path: Path) -> None:
-    all_cases = drawn(CASES)
+    all_cases = drawn(CASES, with_odd_times=True)
     assert len(all_cases) >= 200
     found = failing(spark, tmp_path / "lake", all_cases)
     if found:
@@ -143,7 +143,7 @@ def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, tm
 
 
 def test_cases_reach_what_the_rules_are_about() -> None:
-    pack = pack_of(CASES)
+    pack = packed(drawn(CASES, with_odd_times=True), GAPS)
     expected = expected_tables(pack.records)
     assert {row["reason"] for row in expected["silver.quarantine"]} >= {
         *("too_late", "from_the_future", "malformed", "bad_timestamp")
@@ -158,7 +158,7 @@ def test_cases_reach_what_the_rules_are_about() -> None:
 
 
 def test_a_row_too_many_and_a_missing_row_are_both_noticed() -> None:
-    pack = pack_of(CASES)
+    pack = packed(drawn(CASES, with_odd_times=True), GAPS)
     expected = expected_rows(pack.records)
     assert not differences(pack, expected, expected)
     for table, rows in expected.items():

@@ -18,7 +18,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings, Stream
 from pipelines.state.snapshots import Snapshot, snapshot
-from tests.brokers import empty_log, take_any_time
+from tests.brokers import empty_log
 from tests.cases import pack_of
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
@@ -45,7 +45,6 @@ AGREEMENT = """
 @pytest.fixture
 def settings(broker: str, tmp_path: Path) -> Iterator[Settings]:
     with empty_log(broker, tmp_path, partitions=2) as made:
-        take_any_time(broker)
         yield made.model_copy(update={"stream": Stream(max_records_per_batch=150, follow_seconds=2)})
 
 
