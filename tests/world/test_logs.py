@@ -13,7 +13,6 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.contracts.topics import TOPICS
-from pipelines.io.kafka.admin import first_offsets_at
 from pipelines.live import topics
 from pipelines.replay import build, compare, plan
 from pipelines.settings import Kafka, Settings
@@ -84,14 +83,3 @@ def test_history_is_replayed_from_where_it_begins(
     build.run(commands.ReplayBuild(replay_id="again"), settings)
     assert compare.run(commands.ReplayCompare(replay_id="again"), settings).verdict == "identical"
     assert Path(settings.lake_root, "_shadow", "again").exists()
-
-
-def test_topic_that_was_made_anew_with_other_partitions_is_asked_anew(settings: Settings) -> None:
-    """Last in this module: it takes the topic away."""
-    servers = settings.bootstrap_servers
-    assert first_offsets_at(servers, "ship-routes", range(3), 0) == {0: 1, 1: 1, 2: 1}
-    delete_topics(servers, "ship-routes")
-    admin = AdminClient({"bootstrap.servers": servers})
-    for created in admin.create_topics([NewTopic("ship-routes", 7, 1)]).values():
-        created.result()
-    assert first_offsets_at(servers, "ship-routes", range(7), 0) == {}

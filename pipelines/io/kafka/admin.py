@@ -1,11 +1,10 @@
 """Topics and offsets of a cluster, without a JVM. `BrokerUnavailable` comes within about 5 s when no broker answers."""
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
@@ -31,7 +30,6 @@ LEADER_IN_DOUBT = {
     KafkaError.UNKNOWN_LEADER_EPOCH,  # the client has heard of an election before the broker that it asks
     KafkaError.FENCED_LEADER_EPOCH,  # or after it
 }
-UNKNOWN = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError.UNKNOWN_TOPIC_OR_PART}
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 
 
@@ -99,24 +97,6 @@ def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict
     return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
-def first_offsets_at(
-    bootstrap_servers: str, topic: str, partitions: Iterable[int], timestamp_ms: int
-) -> dict[int, int]:
-    """Of each partition that has one: the offset of its first record with this timestamp, or a greater one."""
-    wanted = {TopicPartition(topic, number): OffsetSpec.for_timestamp(timestamp_ms) for number in partitions}
-    if not wanted:
-        return {}
-    with _reaching(bootstrap_servers, _kept_client) as client:
-        try:
-            found = _listed(client, wanted)[topic]
-        except KafkaException as error:
-            if error.args[0].code() not in UNKNOWN:
-                raise
-            _kept_client.cache_clear()  # it remembers a topic of that name that is gone
-            found = _listed(_kept_client(bootstrap_servers), wanted)[topic]
-    return {partition: offset for partition, offset in found.items() if offset >= 0}
-
-
 def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[int, int]]) -> int:
     """How far a position is behind ends of the log; a partition that is ahead of them makes up for no other one."""
     return sum(
@@ -174,9 +154,9 @@ def _existing(asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
 
 
 @contextmanager
-def _reaching(bootstrap_servers: str, connect: Callable[[str], AdminClient] | None = None) -> Iterator[AdminClient]:
+def _reaching(bootstrap_servers: str) -> Iterator[AdminClient]:
     try:
-        yield (connect or _client)(bootstrap_servers)
+        yield _client(bootstrap_servers)
     except KafkaException as error:
         reason: KafkaError = error.args[0]
         if reason.code() in NO_ANSWER:
@@ -193,9 +173,3 @@ def _client(bootstrap_servers: str) -> AdminClient:
         return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
     except KafkaException as error:
         raise InvalidInput(f"{bootstrap_servers!r} is not a list of host:port: {error.args[0].str()}.") from error
-
-
-@cache
-def _kept_client(bootstrap_servers: str) -> AdminClient:
-    """For what is asked in every batch."""
-    return _client(bootstrap_servers)

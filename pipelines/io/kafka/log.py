@@ -5,7 +5,6 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
-from functools import reduce
 from typing import Protocol
 
 import pyarrow as pa
@@ -13,8 +12,6 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
-from pipelines.errors import BrokerUnavailable
-from pipelines.io.kafka.admin import first_offsets_at
 from pipelines.io.kafka.producer import TopicChanged, kept_producer
 from pipelines.io.kafka.record_tasks import records_by_tasks
 
@@ -35,10 +32,6 @@ CONSUMER = {
     "kafka.fetch.max.wait.ms": "5",
 }
 
-
-BEYOND_SPARK_MS = (1 << 63) // 1000
-"""Spark counts microseconds: a record with a timestamp from here on, in milliseconds, it cannot read, nor one behind
-it."""
 
 SAME_CALENDAR_MS = -12_219_292_800_000
 """1582-10-15. Of an earlier time, Spark's source takes the Julian date, which Java's old calendar tells, for the
@@ -135,26 +128,15 @@ class KafkaLog:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
 
         They are read by as many tasks as a shuffle has, or fewer, those of a partition by one. An action fails when the
-        log no longer holds all of them: Spark's batch reader never skips. It fails, too, at a time before
-        `SAME_CALENDAR_MS`, for no index finds such a record: after an error that `is_of_a_time`, the ranges are to be
-        read with `by_spark` false, which leaves Spark's reader out.
+        log no longer holds all of them: Spark's batch reader never skips. It fails, too, where Spark cannot tell the
+        time of a record: after an error that `is_of_a_time`, the ranges are to be read with `by_spark` false, which is
+        slower, and whatever their times are.
         """
         tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
-        plain, odd = divided(wanted, {topic: self._readable_ends(topic, wanted)}) if by_spark else ([], wanted)
-        frames = [self._by_spark(topic, plain)] if plain or not odd else []
-        if not odd:
-            return frames[0].coalesce(tasks)
-        frames.append(records_by_tasks(self._spark, self._servers, [astuple(part) for part in odd]))
-        return reduce(DataFrame.unionByName, frames).repartition("kafka_partition")
-
-    def _readable_ends(self, topic: str, ranges: Sequence[OffsetRange]) -> dict[int, int]:
-        """By partition: the offset of the first record that Spark cannot read; without one, the end of the range."""
-        ends_of = {part.partition: part.end for part in ranges}
-        try:
-            return ends_of | first_offsets_at(self._servers, topic, ends_of, BEYOND_SPARK_MS)
-        except BrokerUnavailable:  # Spark's reader waits for it, and for longer
-            return ends_of
+        if by_spark:
+            return self._by_spark(topic, wanted).coalesce(tasks)
+        return records_by_tasks(self._spark, self._servers, [astuple(part) for part in wanted]).coalesce(tasks)
 
     def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
         frame = (
