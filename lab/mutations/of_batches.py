@@ -32,6 +32,7 @@ ADD = f"{T_LAKE}::test_add_sums_the_measures_by_key_once_per_transaction_and_a_n
 APPEND = f"{T_LAKE}::test_append_adds_rows_once_per_transaction"
 CHECKPOINT = f"{T_LAKE}::test_log_gets_a_checkpoint_before_it_is_long"
 CONSTRAINT = f"{T_LAKE}::test_row_that_breaks_a_condition_or_lacks_a_required_column_is_refused"
+PORTIONS = f"{T_LAKE}::test_files_are_written_anew_in_portions_and_each_new_row_with_one_of_them"
 LEFT_ALONE = f"{T_LAKE}::test_merge_leaves_files_as_they_are_that_have_none_of_its_keys"
 BY_OTHERS = f"{T_LAKE}::test_other_readers_and_writers_take_the_files_as_their_own"
 OPENED_AGAIN = (
@@ -238,6 +239,18 @@ MUTATIONS = (
         CADENCES, "a turn that was cut off is not known again",
         ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)',
         'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id)', TURN_AGAIN,
+    ),
+    Mutation(
+        TOUCHED, "all files that it touches are sorted at once",
+        LAKE, "size + bytes_of_file > PORTION_BYTES", "False", PORTIONS,
+    ),
+    Mutation(
+        TOUCHED, "a row is written with its portion and with those before",
+        LAKE, 'f"{begin} AND {value.sql} < {start}"', "begin", PORTIONS,
+    ),
+    Mutation(
+        TOUCHED, "a row is written with its portion and with those after it",
+        LAKE, 'f"{value.sql} >= {start}"', '"true"', PORTIONS,
     ),
     Mutation(
         DEFERRED, "a large table moves with every batch",

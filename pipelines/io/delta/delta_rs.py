@@ -83,6 +83,15 @@ def greatest(table: DeltaTable, column: str) -> int | None:
     return value
 
 
+def starts(table: DeltaTable, path: str, column: str) -> dict[str, int]:
+    """By a file's path: the smallest value that its statistics know of a column, of a time in microseconds."""
+    actions = _add_actions(table)
+    if f"min.{column}" not in actions.column_names:
+        return {}
+    names, lowest = actions["path"].to_pylist(), actions[f"min.{column}"].cast(pa.int64()).to_pylist()
+    return {f"{path}/{unquote(name)}": low for name, low in zip(names, lowest, strict=True) if low is not None}
+
+
 def row_count(table: DeltaTable) -> int:
     """How many rows the table has, as its log says of each file."""
     return int(pc.sum(_add_actions(table)["num_records"]).as_py() or 0)

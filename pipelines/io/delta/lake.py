@@ -5,8 +5,9 @@ delta-rs, which carries a transaction.
 """
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -32,6 +33,9 @@ from pipelines.io.delta.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
 
 MANY = 1 << 62
+
+PORTION_BYTES = 64 << 20
+"""Of files that are sorted at once: DuckDB holds them unpacked, some five times as large."""
 
 
 class Lake:
@@ -252,20 +256,37 @@ class Lake:
             found_in = cursor.execute(f"SELECT DISTINCT filename FROM {there} AS there {gone}").fetchall()
             touched = sorted(path for (path,) in found_in)
         names = ", ".join(table.column_names)
-        query = f"SELECT {names} FROM ({rows})"
-        if touched:
-            query += f" UNION ALL SELECT {names} FROM ({rows_of(table, touched)}) AS there {kept}"
-        added = data_files.write(cursor, query, table, self.path(table))
+        added: list[DataFile] = []
+        for files, span in self._portions(table, touched):
+            query = f"SELECT {names} FROM ({rows}) WHERE {span}"
+            if files:
+                query += f" UNION ALL SELECT {names} FROM ({rows_of(table, files)}) AS there {kept}"
+            added += data_files.write(cursor, query, table, self.path(table))
         return self.commit(table, transaction, added, [_name(path) for path in touched])
+
+    def _portions(self, table: Table, files: list[str]) -> Iterator[tuple[list[str], str]]:
+        """Files that are written anew, in portions that there is memory for, in the order of their rows; and which of
+        the new rows are written with each (SQL): there is always one without an end.
+        """
+        value = _leading(table)
+        starts = delta_rs.starts(self._newest(table), self.path(table), value.column) if value and files else {}
+        portion, size, begin = list[str](), 0, "true"
+        for file in sorted(files, key=lambda each: starts.get(each) or 0):
+            bytes_of_file = Path(file).stat().st_size
+            if value and portion and size + bytes_of_file > PORTION_BYTES and (start := starts.get(file)) is not None:
+                yield portion, f"{begin} AND {value.sql} < {start}"
+                portion, size, begin = [], 0, f"{value.sql} >= {start}"
+            portion.append(file)
+            size += bytes_of_file
+        yield portion, begin
 
     def _near(self, cursor: Cursor, table: Table) -> list[str]:
         """The files that may have rows with the keys of the rows in `merged`, as their statistics say."""
-        column = next((column for column in table.columns if column.name in (table.statistics or table.key)), None)
-        if column is None or column.type not in {"BIGINT", "TIMESTAMP"}:
+        value = _leading(table)
+        if value is None:
             return self.files(table)
-        value = f"epoch_us({column.name})" if column.type == "TIMESTAMP" else column.name
-        ((low, high),) = cursor.execute(f"SELECT min({value}), max({value}) FROM merged").fetchall()
-        return [] if low is None else self.files(table, column.name, [(low, high + 1)])
+        ((low, high),) = cursor.execute(f"SELECT min({value.sql}), max({value.sql}) FROM merged").fetchall()
+        return [] if low is None else self.files(table, value.column, [(low, high + 1)])
 
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.
@@ -338,6 +359,22 @@ def way_out(*tables: Table) -> str:
 def rows_of(table: Table, files: Sequence[str]) -> str:
     """A query of DuckDB's that gives the rows of files of a table."""
     return f"FROM {parquet_rows(file_list(files))}" if files else data_files.empty_rows(table)
+
+
+@dataclass(frozen=True)
+class _Value:
+    """A column by which a table's files are told apart, and its value as a number (SQL)."""
+
+    column: str
+    sql: str
+
+
+def _leading(table: Table) -> _Value | None:
+    """The first column with statistics, if that is a number or a time, and never null."""
+    column = next((column for column in table.columns if column.name in (table.statistics or table.key)), None)
+    if column is None or column.type not in {"BIGINT", "TIMESTAMP"} or not column.is_required:
+        return None
+    return _Value(column.name, f"epoch_us({column.name})" if column.type == "TIMESTAMP" else column.name)
 
 
 def _same(name: str, table: Table) -> str:

@@ -13,7 +13,9 @@ from duckdb import DuckDBPyConnection as Cursor
 from pyspark.sql import SparkSession
 
 from pipelines.errors import InvalidInput, LakeMismatch
-from pipelines.io.delta import duck
+from pipelines.io.delta import data_files, duck
+from pipelines.io.delta import lake as lake_module
+from pipelines.io.delta.data_files import write
 from pipelines.io.delta.delta_table import LONG_LOG, last_checkpoint
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
@@ -124,6 +126,31 @@ def test_merge_leaves_files_as_they_are_that_have_none_of_its_keys(lake: Lake, c
     lake.merge(cursor, rows((2, "green")), COLOURS, Transaction("b", 0))
     assert len(before & set(lake.files(COLOURS))) == 2
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "red"), (11, "blue"), (12, "blue"), (13, "blue")]
+
+
+def test_files_are_written_anew_in_portions_and_each_new_row_with_one_of_them(
+    lake: Lake, cursor: Cursor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What of a large table is sorted at once has to fit into memory."""
+    monkeypatch.setattr(lake_module, "PORTION_BYTES", 1)
+    for number in (20, 10, 30):
+        lake.append(cursor, rows((number, "red"), (number + 1, "blue")), COLOURS, Transaction(f"a{number}", 0))
+    written: list[str] = []
+    monkeypatch.setattr(data_files, "write", lambda *given: written.append(given[1]) or write(*given))
+    new = rows((5, "new"), (10, "green"), (15, "new"), (20, "green"), (31, "green"), (40, "new"))
+    lake.merge(cursor, new, COLOURS, Transaction("b", 0))
+    assert len(written) == 3
+    assert stored(lake) == [
+        *((5, "new"), (10, "green"), (11, "blue"), (15, "new"), (20, "green"), (21, "blue")),
+        *((30, "red"), (31, "green"), (40, "new")),
+    ]
+    assert sorted(spans(lake)) == [(5, 15), (20, 21), (30, 40)]
+
+
+def spans(lake: Lake) -> list[tuple[int, int]]:
+    """The least and the greatest number of each file, as the log says."""
+    actions = pa.table(DeltaTable(lake.path(COLOURS)).get_add_actions(flatten=True)).to_pylist()
+    return [(each["min.id"], each["max.id"]) for each in actions]
 
 
 def test_add_sums_the_measures_by_key_once_per_transaction_and_a_null_in_a_key_is_a_value(
