@@ -99,11 +99,17 @@ MUTATIONS = (
     ),
     Mutation(
         TRUNCATED, "a transaction's end is taken for a record that nobody archived",
-        SAME_LOG, "LOOK_BACK = 2", "LOOK_BACK = 1", f"{T_SAME_LOG}::test_end_of_a_transaction_is_no_record",
+        SAME_LOG, "LOOKS_BACK = 2, 10_000", "LOOKS_BACK = (1,)",
+        f"{T_SAME_LOG}::test_end_of_a_transaction_is_no_record",
+    ),
+    Mutation(
+        TRUNCATED, "nothing is compared where many records were taken back at the end",
+        SAME_LOG, "LOOKS_BACK = 2, 10_000", "LOOKS_BACK = (2,)",
+        f"{T_SAME_LOG}::test_newest_record_is_compared_that_others_follow_which_were_taken_back",
     ),
     Mutation(
         TRUNCATED, "records of a batch that was cut off are compared, too",
-        SAME_LOG, "if message.offset < ends.get(message.partition, 0):", "if message.partition in ends:",
+        SAME_LOG, "<= message.offset < ends.get(message.partition, 0):", "<= message.offset:",
         f"{T_SAME_LOG}::test_log_that_holds_what_was_read_is_gone_on_with",
     ),
     Mutation(

@@ -13,8 +13,9 @@ from pipelines.io.kafka.log import Offsets
 from pipelines.io.kafka.record_tasks import within_years
 from pipelines.tables import Table
 
-LOOK_BACK = 2
-"""The last offset that was read may be the end of a transaction, which is no record."""
+LOOKS_BACK = 2, 10_000
+"""How far back the newest record is looked for: the last offsets that were read may be ends of transactions, or were
+taken back in them, and are no records."""
 
 
 def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, bootstrap_servers: str) -> None:
@@ -50,13 +51,14 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, b
 
 
 def _newest(lake: Lake, table: Table, ends: Mapping[int, int]) -> dict[int, Message]:
-    """Of each partition, by where the archive has come, its newest record within `LOOK_BACK`."""
-    spans = {(max(0, end - LOOK_BACK), end) for end in ends.values() if end}
-    rows = lake.look_up(table, "kafka_offset", spans)
+    """Of each partition, by where the archive has come, its newest record within `LOOKS_BACK`."""
     found: dict[int, Message] = {}
-    for message in _messages(rows) if rows.num_rows else ():
-        if message.offset < ends.get(message.partition, 0):
-            found[message.partition] = max(found.get(message.partition, message), message, key=lambda each: each.offset)
+    for back in LOOKS_BACK:
+        spans = {(max(0, end - back), end) for partition, end in ends.items() if end and partition not in found}
+        rows = lake.look_up(table, "kafka_offset", spans)
+        for message in _messages(rows) if rows.num_rows else ():
+            if found.get(message.partition, message).offset <= message.offset < ends.get(message.partition, 0):
+                found[message.partition] = message
     return found
 
 
