@@ -53,7 +53,15 @@ def two_batches(tmp_path: Path) -> Settings:
         if batch_id:
             write_deltalake(lake / "gold" / "stop_activity", pa.table({"scan_count": [1]}))
             tables.append({"table_name": "gold.stop_activity", "version": 0, "position": batch_id})
-        row = {"batch_id": batch_id, "committed_at": datetime(2024, 5, 1, tzinfo=UTC), "tables": tables}
+        offsets = [
+            {"kafka_topic": "ship-events", "kafka_partition": 0, "start_offset": batch_id, "end_offset": batch_id + 1}
+        ]
+        row = {
+            "batch_id": batch_id,
+            "committed_at": datetime(2024, 5, 1, tzinfo=UTC),
+            "offsets": offsets,
+            "tables": tables,
+        }
         write_deltalake(
             lake / "ops" / "batches",
             pa.Table.from_pylist([row]).append_column("replay_id", pa.nulls(1, pa.string())),
