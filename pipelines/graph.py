@@ -141,8 +141,8 @@ class Flow:
             table's measures to those of the row with the same key.
         turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
         publishes: Messages about the changed rows.
-        is_deferred_when_large: Whether the table takes several batches at once where it is so large that writing its
-            files anew for each would take longer than all else. What is published is in time all the same.
+        is_deferred_when_large: Whether the table takes several batches at once where it is so large that rewriting its
+            files for each would take longer than all else. What is published is in time all the same.
 
     Raises:
         ValueError: A fold that follows has rows without a time.

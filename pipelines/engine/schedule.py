@@ -13,7 +13,7 @@ ROWS_FOR_EACH_NEW = 50
 
 
 def pays(row_count: int, new_count: int) -> bool:
-    """Whether a batch writes a table's files anew for the rows that are new to it, rather than a later one for more."""
+    """Whether a batch rewrites a table's files for the rows that are new to it, rather than a later one for more."""
     return row_count <= max(SMALL_ROWS, ROWS_FOR_EACH_NEW * new_count)
 
 

@@ -1,4 +1,4 @@
-"""Which rows may be let go, and how does a table go on from those it has let go?"""
+"""Which rows may be let go, and how does a table go on from those that expired?"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -15,14 +15,14 @@ def is_expired(expiry: Expiry | None, before: datetime | None) -> str:
     return f"coalesce(({expiry.condition}) AND {expiry.column} < {moment(before)}, false)"
 
 
-def going_on_from(there: str, let_go: str, key: tuple[str, ...], new: Iterable[str]) -> str:
-    """SQL: a table's rows with the keys of new ones (names of queries); where it has none, the row that it let go."""
+def going_on_from(there: str, expired: str, key: tuple[str, ...], new: Iterable[str]) -> str:
+    """SQL: a table's rows with the keys of new ones (names of queries); where it has none, the row that expired."""
     names = ", ".join(key)
     return f"""
         WITH touched AS ({" UNION ".join(f"SELECT {names} FROM {each}" for each in new)}),
             there AS (SELECT * FROM ({there}) SEMI JOIN touched USING ({names}))
         FROM there UNION ALL BY NAME
-        SELECT * FROM ({let_go}) SEMI JOIN touched USING ({names}) ANTI JOIN there USING ({names})
+        SELECT * FROM ({expired}) SEMI JOIN touched USING ({names}) ANTI JOIN there USING ({names})
     """
 
 

@@ -238,7 +238,7 @@ class Lake:
         transaction: Transaction,
         near: Sequence[str] | None = None,
     ) -> Change | None:
-        """Writes each file anew, and the rows of a query with it, that has rows which go.
+        """Rewrites each file that has rows which go, and writes the rows of a query with it.
 
         Args:
             cursor: Knows what the SQL names.
@@ -265,7 +265,7 @@ class Lake:
         return self.commit(table, transaction, added, [_name(path) for path in touched])
 
     def _portions(self, table: Table, files: list[str]) -> Iterator[tuple[list[str], str]]:
-        """Files that are written anew, in portions that there is memory for, in the order of their rows; and which of
+        """Files to rewrite, in portions that there is memory for, in the order of their rows; and which of
         the new rows are written with each (SQL): there is always one without an end.
         """
         value = _leading(table)
