@@ -15,6 +15,7 @@ from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
 from pipelines.stack import stack
 from tests.brokers import embedded, empty_log
+from tests.integration.pts_process import SHORT_LIVED
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
@@ -57,7 +58,8 @@ def pytest_unconfigure() -> None:
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The product's own session, on two cores."""
-    settings = Settings(home=tmp_path_factory.mktemp("spark"), spark=Spark(master="local[2]", driver_memory_mb=4096))
+    home = tmp_path_factory.mktemp("spark")
+    settings = Settings(home=home, spark=Spark(master="local[2]", driver_memory_mb=4096, conf=SHORT_LIVED))
     session = open_session(settings, "tests")
     yield session
     close_session(session)

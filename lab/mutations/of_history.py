@@ -47,16 +47,16 @@ WHERE_THEY_STAND = (
 MUTATIONS = (
     Mutation(
         EXACT, "rows that live has too often are no difference",
-        f"{REPLAY}/difference.py", '.where("live != shadow")', '.where("live < shadow")', DIFFERENCE,
+        f"{REPLAY}/difference.py", "sum(weight) <> 0", "sum(weight) < 0", DIFFERENCE,
     ),
     Mutation(
         EXACT, "a row that is there too often counts once",
-        f"{REPLAY}/difference.py", 'F.abs("surplus").cast("int")', "F.lit(1)",
+        f"{REPLAY}/difference.py", "range(abs(surplus))", "range(1)",
         f"{TESTS}/test_difference.py::test_row_that_is_there_three_times_is_two_too_many",
     ),
     Mutation(
         EXACT, "a row that only one side has is covered by a declared column",
-        f"{REPLAY}/difference.py", "if name not in declared), ~is_changed)", "if name not in declared), F.lit(False))",
+        f"{REPLAY}/difference.py", "[\"kind <> 'changed'\", *(differs", "[\"false\", *(differs",
         DECLARED,
     ),
     Mutation(

@@ -112,7 +112,7 @@ def run(_command: commands.Verify, settings: Settings) -> Verified:
     at.insist_on(TABLES)
     reader = LakeReader(settings.lake_root, at.versions)
     try:
-        with reader.connect(table.name for table in TABLES) as lake:
+        with reader.opened(table.name for table in TABLES) as lake:
             return _verified(lake, at, settings.kafka.ship_events_format)
     except duckdb.IOException as error:
         for name in at.versions:

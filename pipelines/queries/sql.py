@@ -27,7 +27,7 @@ def query(command: Sql, settings: Settings) -> pa.Table:
     """
     at = None if command.at_batch is None else snapshot(settings.lake_root, command.at_batch)
     reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else newest(settings.lake_root)
-    return reader.query(command.query) if command.engine == "duckdb" else _spark_query(command, reader, at, settings)
+    return reader.answer(command.query) if command.engine == "duckdb" else _spark_query(command, reader, at, settings)
 
 
 def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings: Settings) -> pa.Table:

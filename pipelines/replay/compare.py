@@ -10,7 +10,8 @@ from pathlib import Path
 
 from pipelines.commands import ReplayCompare
 from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
-from pipelines.io.spark.spark_job import spark_job
+from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.spark.failures import explained
 from pipelines.replay.compared import Compared
 from pipelines.replay.difference import Pair
 from pipelines.replay.page import page as html_page
@@ -47,8 +48,8 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
             )
         live, shadow = snapshot(settings.lake_root, replay.fence).versions, snapshot(root, replay.built).versions
         shutil.rmtree(f"{root}/_differences", ignore_errors=True)
-        with spark_job(settings, "compare") as spark:
-            pair = Pair(spark, settings.lake_root, root, live, shadow)
+        pair = Pair(LakeReader(settings.lake_root, live), LakeReader(root, shadow))
+        with explained():
             tables = tuple(
                 pair.compared(table, declared[table.name], f"{root}/_differences/{table.name}")
                 for table in TABLES

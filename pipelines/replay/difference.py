@@ -1,43 +1,29 @@
 """Which rows of a table do two lakes not have in common?"""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from decimal import Decimal
-from functools import reduce
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
-import duckdb
-from pyspark.sql import Column, DataFrame, Observation, SparkSession, Window
-from pyspark.sql import functions as F
+from duckdb import DuckDBPyConnection as Cursor
 
-from pipelines.io.delta.lake import Lake
-from pipelines.io.delta.parquet import parquet_rows
+from pipelines.io.delta import duck
+from pipelines.io.delta.data_files import ROW_GROUP_BYTES
+from pipelines.io.delta.parquet import identifier, literal
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.replay.compared import Sample, TableCompared
-from pipelines.session import planned_for
 from pipelines.tables import Table
 from pipelines.terminal.rendering import rows_of
 
 SAMPLES = 20
-ROWS_PER_PARTITION = 500_000
-SIDES = "live", "shadow"
 KINDS = "missing", "extra", "changed"
 
 
 class Pair:
-    """Two lakes, each at certain versions of its tables."""
+    """Two lakes, each at the versions of its tables that its reader shows."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        live_root: str,
-        shadow_root: str,
-        live: Mapping[str, int],
-        shadow: Mapping[str, int],
-    ) -> None:
-        self._spark = spark
-        self._roots = dict(zip(SIDES, (live_root, shadow_root), strict=True))
-        self._versions = dict(zip(SIDES, (live, shadow), strict=True))
+    def __init__(self, live: LakeReader, shadow: LakeReader) -> None:
+        self._sides = {"live": live, "shadow": shadow}
 
     def compared(self, table: Table, declared: frozenset[str], folder: str) -> TableCompared:
         """First the rows that the other side does not have as they are, as often; then those among them with one key.
@@ -45,139 +31,102 @@ class Pair:
         If there are any, they are written to a folder as Parquet: `rows`, with `kind`, `live`, `shadow`.
         """
         columns = [column.name for column in table.columns if column.follows_log]
-        with self._planned_for(table):
-            totals = self._write_unequal(table, columns, f"{folder}/unequal")
-            are_equal = not totals.pop("unequal_rows")
-            rows = None if are_equal else self._write_paired(table, columns, f"{folder}/unequal", f"{folder}/rows")
-            counts, changed_in = _counted(rows, table, columns, declared)
+        with closing(duck.cursor()) as cursor:
+            totals = {side: self._opened(cursor, side, table, columns) for side in self._sides}
+            cursor.execute(f"CREATE TEMP TABLE differing AS {_differing(columns, table.key)}")
+            counts = _first(cursor, f"SELECT {_counts(columns, table, declared)} FROM differing")
+            changed_in = {name: counts.pop(f"of {name}") for name in columns}
+            samples = tuple(_samples(cursor, table))
+            if samples:
+                _write(cursor, Path(folder, "rows"))
         return TableCompared(
             table=table.name,
-            live_version=self._versions["live"][table.name],
-            shadow_version=self._versions["shadow"][table.name],
             columns={name: count for name, count in changed_in.items() if count},
-            samples=() if are_equal else tuple(_samples(f"{folder}/rows", table)),
-            **totals,
+            samples=samples,
+            **{f"{side}_{what}": value for side, total in totals.items() for what, value in total.items()},
             **counts,
         )
 
-    def _write_unequal(self, table: Table, columns: Sequence[str], path: str) -> dict[str, Any]:
-        """Writes each distinct row that one side has more often, with `surplus`: how much more often live has it.
-
-        Returns:
-            Rows and checksum of each side, and how many such rows there are.
-        """
-        rows = reduce(DataFrame.unionByName, (self._rows(side, table, columns) for side in SIDES))
-        seen = Observation()
-        (
-            rows.groupBy(*columns)
-            .agg(*(F.sum(side).alias(side) for side in SIDES))
-            .observe(
-                seen,
-                *(F.sum(side).alias(f"{side}_rows") for side in SIDES),
-                *(_checksum(columns, side).alias(f"{side}_checksum") for side in SIDES),
-                F.count_if(F.col("live") != F.col("shadow")).alias("unequal_rows"),
-            )
-            .where("live != shadow")
-            .select(F.struct(*columns).alias("row"), (F.col("live") - F.col("shadow")).alias("surplus"))
-            .write.mode("overwrite")
-            .parquet(path)
-        )
-        found = seen.get
+    def _opened(self, cursor: Cursor, side: str, table: Table, columns: Sequence[str]) -> dict[str, Any]:
+        """Names a side's rows to DuckDB. Returns their Delta version, how many they are, and their checksum."""
+        reader = self._sides[side]
+        cursor.execute(f"CREATE TEMP VIEW {side} AS SELECT {_list(columns)} FROM ({reader.rows(table.name).query})")
+        total = _first(cursor, f"SELECT count(*) AS rows, sum(hash({_list(columns)})) AS hashes FROM {side}")
         return {
-            **{f"{side}_rows": found[f"{side}_rows"] or 0 for side in SIDES},
-            **{f"{side}_checksum": _hexadecimal(found[f"{side}_checksum"]) for side in SIDES},
-            "unequal_rows": found["unequal_rows"],
+            "version": reader.open(table.name).version(),
+            "rows": total["rows"],
+            "checksum": f"{(total['hashes'] or 0) % 2**64:016x}",
         }
 
-    def _write_paired(self, table: Table, columns: Sequence[str], unequal: str, path: str) -> DataFrame:
-        """Writes, and reads back, the unequal rows by key: the first of live with the first of shadow, and so on."""
-        key = [F.col(f"row.{name}") for name in table.key]
-        side = F.when(F.col("surplus") > 0, SIDES[0]).otherwise(SIDES[1])
-        each = F.explode(F.sequence(F.lit(1), F.abs("surplus").cast("int")))
-        rows = self._spark.read.parquet(unequal).select("row", side.alias("side"), each.alias("time"))
-        order = Window.partitionBy("side", *key).orderBy(F.xxhash64("row"), "time")
-        numbered = rows.withColumn("number", F.row_number().over(order))
-        paired = numbered.groupBy(*key, "number").agg(
-            *(F.any_value(F.when(F.col("side") == side, F.col("row")), ignoreNulls=True).alias(side) for side in SIDES)
+
+def _differing(columns: Sequence[str], key: Sequence[str]) -> str:
+    """The rows that one side has more often, by key: the first of live with the first of shadow, and so on."""
+    row = ", ".join(f"{name} := {name}" for name in map(identifier, columns))
+    keys = ", ".join(f"row.{identifier(name)}" for name in key)
+    return f"""
+        WITH unequal AS (
+            SELECT struct_pack({row}) AS row, sum(weight)::BIGINT AS surplus
+            FROM (SELECT *, 1 AS weight FROM live UNION ALL SELECT *, -1 FROM shadow)
+            GROUP BY {_list(columns)} HAVING sum(weight) <> 0
+        ), each AS (
+            SELECT row, if(surplus > 0, 'live', 'shadow') AS side, unnest(range(abs(surplus))) AS time FROM unequal
+        ), numbered AS (
+            SELECT *, row_number() OVER (PARTITION BY side, {keys} ORDER BY hash(row), time) AS number FROM each
+        ), paired AS (
+            SELECT any_value(row) FILTER (side = 'live') AS live, any_value(row) FILTER (side = 'shadow') AS shadow
+            FROM numbered GROUP BY {keys}, number
         )
-        kind = F.when(F.isnull("live"), "missing").when(F.isnull("shadow"), "extra").otherwise("changed")
-        paired.select(kind.alias("kind"), *SIDES).write.mode("overwrite").parquet(path)
-        return self._spark.read.parquet(path)
-
-    def _rows(self, side: str, table: Table, columns: Sequence[str]) -> DataFrame:
-        """A side's rows, each counted once for it and not at all for the other."""
-        rows = Lake(self._spark, self._roots[side]).read(table, self._versions[side][table.name])
-        return rows.select(*columns, *(F.lit(int(each == side)).alias(each) for each in SIDES))
-
-    @contextmanager
-    def _planned_for(self, table: Table) -> Iterator[None]:
-        """Few rows go through one task; a shuffle of many has parts that fit the memory of one."""
-        rows = sum(
-            LakeReader(self._roots[side], {table.name: self._versions[side][table.name]}).open(table.name).count()
-            for side in SIDES
-        )
-        with planned_for(self._spark, rows):
-            name = "spark.sql.shuffle.partitions"
-            before = str(self._spark.conf.get(name))
-            self._spark.conf.set(name, str(max(int(before), rows // ROWS_PER_PARTITION)))
-            try:
-                yield
-            finally:
-                self._spark.conf.set(name, before)
-
-
-def _counted(
-    rows: DataFrame | None, table: Table, columns: Sequence[str], declared: frozenset[str]
-) -> tuple[dict[str, Any], dict[str, int]]:
-    """How many of the rows are what, and how many of the changed ones differ in which column."""
-    if rows is None:
-        return dict.fromkeys((*KINDS, "undeclared"), 0), {}
-    differs = {name: _differs(name) for name in columns if name not in table.key}
-    is_changed = F.col("kind") == "changed"
-    undeclared = reduce(Column.__or__, (differs[name] for name in differs if name not in declared), ~is_changed)
-    counted = rows.agg(
-        *(F.count_if(F.col("kind") == kind).alias(kind) for kind in KINDS),
-        F.count_if(undeclared & F.lit(not declared.issuperset(table.column_names))).alias("undeclared"),
-        *(F.count_if(is_changed & each).alias(f"of {name}") for name, each in differs.items()),
-    )
-    counts: dict[str, Any] = counted.collect()[0].asDict()
-    return counts, {name: counts.pop(f"of {name}") for name in differs}
-
-
-def _differs(name: str) -> Column:
-    return ~F.col(f"live.{name}").eqNullSafe(F.col(f"shadow.{name}"))
-
-
-def _checksum(columns: Sequence[str], times: str) -> Column:
-    return F.sum(F.xxhash64(*columns).cast("decimal(38, 0)") * F.col(times))
-
-
-def _hexadecimal(total: Decimal | None) -> str:
-    return f"{int(total or 0) % 2**64:016x}"
-
-
-def _samples(path: str, table: Table) -> Iterator[Sample]:
-    """The first rows of each kind, by key."""
-    key = ", ".join(f"coalesce(live.{name}, shadow.{name})" for name in table.key)
-    query = f"""
-        FROM {parquet_rows("?")} QUALIFY row_number() OVER (PARTITION BY kind ORDER BY {key}) <= {SAMPLES}
-        ORDER BY kind, {key}
+        SELECT CASE WHEN live IS NULL THEN 'missing' WHEN shadow IS NULL THEN 'extra' ELSE 'changed' END AS kind, *
+        FROM paired
     """
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        for row in rows_of(connection.sql(query, params=[f"{path}/*.parquet"]).to_arrow_table()):
-            live, shadow = row["live"] or {}, row["shadow"] or {}
-            shown = [
-                name
-                for name in (live or shadow)
-                if name not in table.key and (not live or not shadow or live[name] != shadow[name])
-            ]
-            yield Sample(
-                kind=row["kind"],
-                key={name: _shown((live or shadow)[name]) for name in table.key},
-                live={name: _shown(live[name]) for name in shown if live},
-                shadow={name: _shown(shadow[name]) for name in shown if shadow},
-            )
+
+
+def _counts(columns: Sequence[str], table: Table, declared: frozenset[str]) -> str:
+    """How many of the rows are what, and how many of the changed ones differ in which column."""
+    differs = {name: f"live.{identifier(name)} IS DISTINCT FROM shadow.{identifier(name)}" for name in columns}
+    undeclared = " OR ".join(["kind <> 'changed'", *(differs[name] for name in columns if name not in declared)])
+    counted = {
+        **{kind: f"kind = '{kind}'" for kind in KINDS},
+        "undeclared": "false" if declared.issuperset(table.column_names) else undeclared,
+        **{f"of {name}": f"kind = 'changed' AND {each}" for name, each in differs.items()},
+    }
+    return ", ".join(f"count(*) FILTER ({condition}) AS {identifier(name)}" for name, condition in counted.items())
+
+
+def _samples(cursor: Cursor, table: Table) -> Iterator[Sample]:
+    """The first rows of each kind, by key."""
+    key = ", ".join(f"coalesce(live.{name}, shadow.{name})" for name in map(identifier, table.key))
+    query = f"""
+        FROM differing QUALIFY row_number() OVER (PARTITION BY kind ORDER BY {key}) <= {SAMPLES} ORDER BY kind, {key}
+    """
+    for row in rows_of(cursor.sql(query).to_arrow_table()):
+        live, shadow = row["live"] or {}, row["shadow"] or {}
+        shown = [
+            name
+            for name in (live or shadow)
+            if name not in table.key and (not live or not shadow or live[name] != shadow[name])
+        ]
+        yield Sample(
+            kind=row["kind"],
+            key={name: _shown((live or shadow)[name]) for name in table.key},
+            live={name: _shown(live[name]) for name in shown if live},
+            shadow={name: _shown(shadow[name]) for name in shown if shadow},
+        )
+
+
+def _write(cursor: Cursor, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    file = literal(str(folder / "part-0.parquet"))
+    cursor.execute(f"COPY differing TO {file} (FORMAT parquet, ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES})")
+
+
+def _first(cursor: Cursor, query: str) -> dict[str, Any]:
+    (row,) = cursor.execute(query).fetchall()
+    return dict(zip((column[0] for column in cursor.description), row, strict=True))
+
+
+def _list(columns: Sequence[str]) -> str:
+    return ", ".join(map(identifier, columns))
 
 
 def _shown(value: Any) -> Any:

@@ -126,7 +126,7 @@ def test_a_bug_is_corrected_by_a_replay_of_the_log(
     spark: SparkSession, stand: Stand, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-wrong"})
-    for module in (build, compare, promote):
+    for module in (build, promote):
         monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
     with planted_bug():
         drain(spark, settings)

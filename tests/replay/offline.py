@@ -17,7 +17,7 @@ from pipelines.graph import TURNS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import Offsets
 from pipelines.maintenance import backfill
-from pipelines.replay import build, compare, plan, promote, redrive, rollback, swap
+from pipelines.replay import build, plan, promote, redrive, rollback, swap
 from pipelines.settings import Replay, Settings
 from pipelines.state.ledger import Ledger
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
@@ -145,7 +145,7 @@ def connected(made: Offline, monkeypatch: pytest.MonkeyPatch) -> Offline:
     def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
         yield made.spark
 
-    for module in (backfill, build, compare, promote, redrive, rollback):
+    for module in (backfill, build, promote, redrive, rollback):
         monkeypatch.setattr(module, "spark_job", shared_session)
     for module in (build, swap):
         monkeypatch.setattr(module, "KafkaLog", lambda session, *_: made.log(session))

@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.replay.compared import TableCompared
 from pipelines.replay.difference import Pair
 from pipelines.tables import GOLD_CARRIER_THROUGHPUT
@@ -19,7 +20,7 @@ Row = tuple[str | None, str | None, int]
 
 def compared(spark: SparkSession, folder: Path, live: list[Row], shadow: list[Row], *declared: str) -> TableCompared:
     """The hour from 10 to 11, of carriers and statuses that may be null."""
-    roots = []
+    readers = []
     for name, rows in (("live", live), ("shadow", shadow)):
         lake = Lake(spark, str(folder / name))
         lake.ensure(TABLE)
@@ -27,10 +28,8 @@ def compared(spark: SparkSession, folder: Path, live: list[Row], shadow: list[Ro
         if rows:
             frame = table_frame(spark, TABLE, [(*hour, *row) for row in rows])
             lake.append_rows(frame.toArrow(), TABLE, Transaction(name, 0))
-        roots.append((lake.root, {TABLE.name: lake.version(TABLE)}))
-    (live_root, at), (shadow_root, to) = roots
-    pair = Pair(spark, live_root, shadow_root, at, to)
-    return pair.compared(TABLE, frozenset(declared), str(folder / "differences"))
+        readers.append(LakeReader(lake.root))
+    return Pair(*readers).compared(TABLE, frozenset(declared), str(folder / "differences"))
 
 
 @pytest.fixture

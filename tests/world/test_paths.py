@@ -5,6 +5,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.checks import verify
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.report import package_report
 from pipelines.replay.difference import Pair
 from pipelines.state.snapshots import snapshot
@@ -44,7 +45,7 @@ def test_commands_answer_as_everywhere(lake: Offline) -> None:
 def test_comparison_shows_the_rows_themselves(lake: Offline) -> None:
     """Of two moments of the lake, in samples that lie where the lake does."""
     root = lake.settings.lake_root
-    pair = Pair(lake.spark, root, root, snapshot(root, 1).versions, snapshot(root, 0).versions)
+    pair = Pair(LakeReader(root, snapshot(root, 1).versions), LakeReader(root, snapshot(root, 0).versions))
     found = pair.compared(GOLD_REMAINING_STOPS, frozenset(), f"{root}/_shadow/x")
     assert [(sample.key, sample.live["end_stop_id"]) for sample in found.samples if "end_stop_id" in sample.live] == [
         ({"tracking_number": 2}, 7)

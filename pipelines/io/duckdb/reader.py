@@ -8,7 +8,9 @@ reaches only through an extension that it would have to download, are read throu
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import TYPE_CHECKING
@@ -20,7 +22,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
-from pipelines.io.delta import delta_rs
+from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.delta_table import MISREAD_PATH
 from pipelines.io.delta.duck import spill_folder
 from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
@@ -153,11 +155,28 @@ class LakeReader:
                 "vacuum leaves an old version."
             )
 
-    def connect(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """DuckDB in memory with a view `schema.table` for each name. All it reaches outside are those tables' files, as
-        they are at the version that is read, and a folder of its own for what it has no memory for.
+    @contextmanager
+    def opened(self, names: Iterable[str]) -> Iterator[duckdb.DuckDBPyConnection]:
+        """This process's DuckDB with a view `schema.table` for each name, for this code's own queries: it can reach
+        whatever the process can.
 
         Timestamps are TIMESTAMP WITH TIME ZONE in UTC, whatever the machine's zone.
+        """
+        catalog = identifier(f"lake-{uuid.uuid4().hex}")
+        with closing(duck.cursor()) as connection:
+            connection.execute(f"ATTACH ':memory:' AS {catalog}")
+            connection.execute(f"USE {catalog}")
+            try:
+                for name in names:
+                    self._add_view(connection, name)
+                yield connection
+            finally:
+                connection.execute("USE memory")
+                connection.execute(f"DETACH {catalog}")
+
+    def closed(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
+        """A DuckDB of its own with the same views, for anybody's queries. All it reaches outside are those tables'
+        files, as they are at the version that is read, and a folder of its own for what it has no memory for.
         """
         connection = duckdb.connect(
             config={
@@ -174,16 +193,30 @@ class LakeReader:
         return connection
 
     def query(self, sql: str, parameters: Sequence[object] = ()) -> pa.Table:
-        """The rows of one query. Opens the tables that it names (`tables_in`).
+        """The rows of one query of this code's own. Opens the tables that it names (`tables_in`).
+
+        Raises what `answer` raises.
+        """
+        names = self.tables_in(sql)
+        with self._explained(names), self.opened(names) as connection:
+            return connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+    def answer(self, sql: str) -> pa.Table:
+        """The rows of one query of anybody's.
 
         Raises `InvalidInput` for anything but a query and for one that DuckDB rejects, `NotFound` for an unknown table
         and for a version that is no longer whole.
         """
         check_is_query(sql)
         names = self.tables_in(sql)
+        with self._explained(names), self.closed(names) as connection:
+            return connection.sql(sql).to_arrow_table()
+
+    @contextmanager
+    def _explained(self, names: Sequence[str]) -> Iterator[None]:
+        """Raises DuckDB's errors as what they mean."""
         try:
-            with self.connect(names) as connection:
-                return connection.sql(sql, params=list(parameters)).to_arrow_table()
+            yield
         except duckdb.Error as error:
             for name in names:
                 if name in self._versions:
@@ -199,7 +232,7 @@ class LakeReader:
         """The rows of a table in a folder; with a column, at least those that hold a value of it within the spans."""
         table = self.open(name)
         files = delta_rs.files(table, f"{self.root}/{name.replace('.', '/')}", column, spans)
-        with duckdb.connect() as connection:
+        with closing(duck.cursor()) as connection:
             return Rows(_parquet_query(connection, table, files), files)
 
     def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:

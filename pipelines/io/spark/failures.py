@@ -75,8 +75,8 @@ CAUSES = (
     Cause(
         r"Out of Memory Error",
         JavaEnded,
-        "DuckDB has neither memory nor disk left for a batch's rows: make room in $PTS_HOME/tmp, or set a smaller "
-        "PTS_STREAM__MAX_RECORDS_PER_BATCH. Nothing is lost: start again.",
+        "DuckDB has neither memory nor disk left for the rows: make room in $PTS_HOME/tmp or, where a batch is too "
+        "large, set a smaller PTS_STREAM__MAX_RECORDS_PER_BATCH. Nothing is lost: start again.",
     ),
     Cause(
         r"LakeMismatch: Table [a-z._]+ refuses rows",

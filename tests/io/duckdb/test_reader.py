@@ -210,7 +210,7 @@ def test_table_that_the_batch_does_not_know_yet_is_not_there(lake: str, tmp_path
     write(tmp_path, 42)
     write(tmp_path, 42, table="gold/later")
     reader = LakeReader(lake, versions={"silver.ship_events": 0}, until_batch=0)
-    assert reader.query("SHOW TABLES")["name"].to_pylist() == ["ops.batches", "silver.ship_events"]
+    assert reader.answer("SHOW TABLES")["name"].to_pylist() == ["ops.batches", "silver.ship_events"]
     with pytest.raises(NotFound, match=r"no table gold\.later at .*; there are ops\.batches, silver\.ship_events\."):
         reader.query("FROM gold.later")
 
@@ -257,7 +257,7 @@ def test_tables_are_the_folders_with_a_delta_log(lake: str, tmp_path: Path) -> N
     (tmp_path / "gold" / "half_made").mkdir(parents=True)
     (tmp_path / "README").touch()
     assert LakeReader(lake).table_names() == ["ops.batches", "silver.ship_events"]
-    assert LakeReader(lake).query("SHOW TABLES")["name"].to_pylist() == ["ops.batches", "silver.ship_events"]
+    assert LakeReader(lake).answer("SHOW TABLES")["name"].to_pylist() == ["ops.batches", "silver.ship_events"]
 
 
 @pytest.mark.parametrize("folder", ["", "absent"])
@@ -288,7 +288,7 @@ def test_unknown_table_is_answered_with_those_there_are(lake: str, tmp_path: Pat
 )
 def test_statements_that_read_are_accepted(tmp_path: Path, sql: str) -> None:
     write(tmp_path, 42)
-    assert LakeReader(str(tmp_path)).query(sql).num_rows > 0
+    assert LakeReader(str(tmp_path)).answer(sql).num_rows > 0
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_statements_that_do_anything_but_read_are_refused(tmp_path: Path, sql: s
     write(tmp_path, 42)
     before = sorted(tmp_path.rglob("*"))
     with pytest.raises((InvalidInput, NotFound)) as refusal:
-        LakeReader(str(tmp_path)).query(sql.format(lake=tmp_path))
+        LakeReader(str(tmp_path)).answer(sql.format(lake=tmp_path))
     assert "\n" not in str(refusal.value)
     assert sorted(tmp_path.rglob("*")) == before
 
@@ -328,7 +328,7 @@ def test_files_outside_the_lake_cannot_be_read(
     secret = tmp_path_factory.mktemp("elsewhere") / "secret.csv"
     secret.write_text("a\n1\n")
     with pytest.raises(InvalidInput, match="Permission Error"):
-        LakeReader(lake).query(f"FROM read_csv('{secret}')")
+        LakeReader(lake).answer(f"FROM read_csv('{secret}')")
 
 
 @pytest.mark.parametrize(
@@ -353,21 +353,21 @@ def test_of_the_lake_nothing_can_be_read_but_the_live_files_of_the_tables(lake: 
         (tmp_path / name).write_text("of nobody's concern")
     sql = f"SELECT * FROM {rows.format(dead=dead, lake=tmp_path)} -- silver.ship_events"
     with pytest.raises(InvalidInput, match="Permission Error"):
-        LakeReader(lake).query(sql)
-    assert LakeReader(lake).query("FROM silver.ship_events").num_rows == 1
+        LakeReader(lake).answer(sql)
+    assert LakeReader(lake).answer("FROM silver.ship_events").num_rows == 1
 
 
 def test_what_has_no_room_in_memory_goes_to_a_folder_that_nobody_can_have_made_before(tmp_path: Path) -> None:
     write(tmp_path, 42)
     asked = "SELECT current_setting('temp_directory') AS folder"
-    first, second = (LakeReader(str(tmp_path)).query(asked)["folder"][0].as_py() for _ in range(2))
+    first, second = (LakeReader(str(tmp_path)).answer(asked)["folder"][0].as_py() for _ in range(2))
     assert first != second
     assert not Path(first).exists()
 
 
 def test_names_of_this_process_are_no_tables(tmp_path: Path) -> None:
     write(tmp_path, 42)
-    with LakeReader(str(tmp_path)).connect(["silver.ship_events"]) as connection:
+    with LakeReader(str(tmp_path)).closed(["silver.ship_events"]) as connection:
         mine = pa.table({"a": [1]})
         with pytest.raises(duckdb.CatalogException, match="mine does not exist"):
             connection.sql("FROM mine")
@@ -376,7 +376,7 @@ def test_names_of_this_process_are_no_tables(tmp_path: Path) -> None:
 
 def test_network_cannot_be_reached_even_for_an_extension(tmp_path: Path) -> None:
     write(tmp_path, 42)
-    with LakeReader(str(tmp_path)).connect(["silver.ship_events"]) as connection:
+    with LakeReader(str(tmp_path)).closed(["silver.ship_events"]) as connection:
         for sql in (
             "INSTALL httpfs",
             "FROM read_parquet('https://127.0.0.1:1/x.parquet')",
@@ -391,7 +391,7 @@ def test_fault_in_the_query_is_one_sentence_of_duckdb(lake: str, tmp_path: Path)
     with pytest.raises(
         InvalidInput, match=r'^DuckDB rejects the query: .*Referenced column "nope" not found.*\.$'
     ) as fault:
-        LakeReader(lake).query("SELECT nope FROM silver.ship_events")
+        LakeReader(lake).answer("SELECT nope FROM silver.ship_events")
     assert "\n" not in str(fault.value)
 
 
