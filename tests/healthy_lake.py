@@ -18,6 +18,7 @@ from pipelines.tables import TABLES, Table
 from tests.oracle.makers import at, route, scan, withdrawal
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
+from tests.rows import ARROW
 
 Row = dict[str, Any]
 
@@ -54,15 +55,6 @@ BATCHES: tuple[tuple[LogRecord, ...], ...] = (
     ),
     (scan(42, "10:50", status="IT", stop=13, offset=7),),
 )
-
-_SCALARS = {
-    "BIGINT": pa.int64(),
-    "INT": pa.int32(),
-    "STRING": pa.string(),
-    "BINARY": pa.binary(),
-    "BOOLEAN": pa.bool_(),
-    "TIMESTAMP": pa.timestamp("us", "UTC"),
-}
 
 
 @dataclass
@@ -191,4 +183,4 @@ def _arrow(type_: str) -> pa.DataType:
             return pa.list_(_arrow(inner))
         members = (member.split(": ") for member in inner.split(", "))
         return pa.struct([(name.strip("`"), _arrow(member)) for name, member in members])
-    return _SCALARS[type_]
+    return ARROW[type_]

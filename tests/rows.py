@@ -17,6 +17,7 @@ ARROW = {
     "BIGINT": pa.int64(),
     "INT": pa.int32(),
     "STRING": pa.string(),
+    "BINARY": pa.binary(),
     "BOOLEAN": pa.bool_(),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
 }

@@ -91,7 +91,7 @@ def full_for_data(scene: Scene) -> None:
     """The same of the data files of a table alone: its log and all else have room."""
     _make_tables(scene)
     table = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES)
-    scene.in_several_tasks = scene.chance.choice((False, True))
+    scene.as_large = scene.chance.choice((False, True))
     with moved_to_own_disk(table), moved_elsewhere(table / "_delta_log", scene.folder / "log"):
         _full(scene, table)
 
@@ -100,7 +100,7 @@ def full_for_a_log(scene: Scene) -> None:
     """The same of a table's log alone: its data files are there, and no commit can name them."""
     _make_tables(scene)
     log = scene.lake / scene.chance.choice(WRITTEN_BY_BATCHES) / "_delta_log"
-    scene.in_several_tasks = scene.chance.choice((False, True))
+    scene.as_large = scene.chance.choice((False, True))
     with moved_to_own_disk(log):
         _full(scene, log)
 

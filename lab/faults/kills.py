@@ -52,10 +52,10 @@ def kill_at_moments(scene: Scene) -> None:
     """The live job dies some ms after one of its moments, under a load, some times."""
     time.sleep(2)
     for _ in range(scene.chance.randint(2, 4)):
-        scene.in_several_tasks = scene.chance.choice((False, True))
-        cycle = MOMENTS_OF_TASKS if scene.in_several_tasks else CYCLE_MOMENTS
+        scene.as_large = scene.chance.choice((False, True))
+        cycle = MOMENTS_OF_TASKS if scene.as_large else CYCLE_MOMENTS
         assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
-    scene.in_several_tasks = False
+    scene.as_large = False
 
 
 def job_before_commit(scene: Scene) -> None:
@@ -65,7 +65,7 @@ def job_before_commit(scene: Scene) -> None:
     with scene.auditor.watching():
         with scene.load():
             for table in scene.chance.sample(WRITTEN_BY_BATCHES, 3):
-                scene.in_several_tasks = scene.chance.choice((False, True))
+                scene.as_large = scene.chance.choice((False, True))
                 _killed_before_commit(scene, scene.lake / table)
         scene.judge()
 
@@ -107,7 +107,7 @@ def kill_at_any_time(scene: Scene) -> None:
 
 def task(scene: Scene) -> None:
     """The Python processes of the live job's tasks, one of them or all, while it runs: the tasks are tried again."""
-    scene.in_several_tasks = True
+    scene.as_large = True
     with scene.auditor.watching():
         with scene.load(BURST_RATE), scene.pts("stream") as (live, log):
             scene.await_batch(log, live)
@@ -116,7 +116,7 @@ def task(scene: Scene) -> None:
                 scene.kill_tasks(live)
             scene.ends_well(live, log, JavaEnded)
         assert scene.auditor.fault_count, "no process of a task was found"
-        scene.in_several_tasks = False
+        scene.as_large = False
         scene.judge()
 
 

@@ -75,7 +75,7 @@ class Scene:
         host: Variables beside ours that the host sets for commands of ours.
         clock_off: Seconds by which the host's clock is ahead of the right one.
         obeys_permissions: Whether permissions of files bind the processes, also those of root.
-        in_several_tasks: Whether batches are run as large ones are, in several tasks.
+        as_large: Whether batches are run as large ones are, in several tasks.
         auditor: The judge.
     """
 
@@ -87,7 +87,7 @@ class Scene:
         self.host: dict[str, str] = {}
         self.clock_off = 0
         self.obeys_permissions = False
-        self.in_several_tasks = False
+        self.as_large = False
         self.folder = folder
         self.journal = folder / "journal.csv"
         self.settings = embedded(folder / "home")
@@ -159,7 +159,7 @@ class Scene:
         return ("lab.faults.off_clock", str(self.clock_off)) if self.clock_off else self._in_tasks("pipelines.cli")
 
     def _in_tasks(self, module: str) -> tuple[str, ...]:
-        return ("lab.faults.several_tasks", module) if self.in_several_tasks else (module,)
+        return ("lab.faults.as_large", module) if self.as_large else (module,)
 
     def start(self, *module: str, host: Mapping[str, str] | None = None) -> tuple[subprocess.Popen[bytes], Path]:
         """A Python module as a process, perhaps with variables of the host, and its log."""
@@ -232,7 +232,7 @@ class Scene:
         """Runs a command that is killed some ms after one of so many moments, or its Java is, or both. Returns whether
         it was, or had ended.
         """
-        delay_ms = self.chance.randint(0, DELAY_OF_TASKS_MS if self.in_several_tasks else DELAY_MS)
+        delay_ms = self.chance.randint(0, DELAY_OF_TASKS_MS if self.as_large else DELAY_MS)
         moment = f"{self.chance.randint(1, moments)}+{delay_ms}"
         victim = self.chance.choice(list(VICTIMS))
         process, log = self.start(*self._in_tasks("tests.saboteur"), f"{moment}{victim}", *arguments)
@@ -247,7 +247,7 @@ class Scene:
         return True
 
     def _gap(self) -> str:
-        return self._gaps.of_kill() + OF_TASKS * self.in_several_tasks
+        return self._gaps.of_kill() + OF_TASKS * self.as_large
 
     def await_batch(self, log: Path, process: subprocess.Popen[bytes]) -> None:
         """Waits for a batch of a job that has just begun."""

@@ -18,21 +18,17 @@ public final class ScanFields extends ScalarFunction {
     if (fields == null || fields[2].isEmpty()) {
       return null;
     }
-    try {
-      long trackingNumber = Long.parseLong(fields[0]);
-      long stop = Long.parseLong(fields[10]);
-      if (trackingNumber <= 0 || stop < 0) {
-        return null;
-      }
-      GenericRowData row = new GenericRowData(10);
-      row.setField(0, trackingNumber);
-      for (int at = 2; at < 10; at++) {
-        row.setField(at - 1, fields[at].isEmpty() ? null : StringData.fromString(fields[at]));
-      }
-      row.setField(9, stop);
-      return row;
-    } catch (NumberFormatException e) {
+    Long trackingNumber = ScanLine.integer(fields[0]);
+    Long stop = ScanLine.integer(fields[10]);
+    if (trackingNumber == null || trackingNumber <= 0 || stop == null || stop < 0) {
       return null;
     }
+    GenericRowData row = new GenericRowData(10);
+    row.setField(0, trackingNumber);
+    for (int at = 2; at < 10; at++) {
+      row.setField(at - 1, fields[at].isEmpty() ? null : StringData.fromString(fields[at]));
+    }
+    row.setField(9, stop);
+    return row;
   }
 }

@@ -1,7 +1,7 @@
 """Runs a module in which a small lake is worked on as a large one is: each batch in several tasks, and the report table
 deferred:
 
-    python -m lab.faults.several_tasks tests.saboteur 3+20 stream
+    python -m lab.faults.as_large tests.saboteur 3+20 stream
 
 Batches of a case are small, and few rows go through one task: several would never meet a fault.
 """
