@@ -98,6 +98,13 @@ class Topics(Command):
         return ["topics"]
 
 
+class Certificates(Command):
+    """Renews the embedded broker's certificates where they are near their end."""
+
+    def argv(self) -> list[str]:
+        return ["certificates"]
+
+
 class Sql(Command):
     """One SQL query over the Delta tables as they are; with `at_batch`, as they were after that batch."""
 

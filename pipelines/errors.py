@@ -122,6 +122,12 @@ class JavaEnded(PtsError):
     exit_code = 19
 
 
+class AccessDenied(PtsError):
+    """Brokers and this program do not trust each other: a wrong login, a bad certificate, a missing right."""
+
+    exit_code = 20
+
+
 MOST_CHARACTERS = 10_000
 """Of one line in a log."""
 

@@ -4,7 +4,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from pipelines import java_process
-from pipelines.errors import LakeUnavailable, SetupIncomplete
+from pipelines.errors import InvalidInput, LakeUnavailable, SetupIncomplete
 from pipelines.host_environment import leave_aside, name_user, scratch_below, user_has_a_name
 from pipelines.java_process import LAST_WORDS_SECONDS
 from pipelines.settings import Settings
@@ -95,6 +95,10 @@ PROPERTIES = {
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Nothing that runs in this process listens beyond the loopback interface."""
 
+CLUSTER = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true"}
+"""Who can reach the ports of driver and executors has nothing of it without the secret; what they send each other, and
+what they put on local disks, is encrypted."""
+
 TASK_ATTEMPTS = 4
 """Spark's default everywhere but on this machine, where it would be 1."""
 
@@ -124,8 +128,8 @@ def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
 def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
 
-    Raises `SetupIncomplete` when the runtime is missing, `LakeUnavailable` when $PTS_HOME cannot be written,
-    `JavaEnded` when Java ends before the session is there.
+    Raises `InvalidInput` for a standalone cluster without its secret, `SetupIncomplete` when the runtime is missing,
+    `LakeUnavailable` when $PTS_HOME cannot be written, `JavaEnded` when Java ends before the session is there.
     """
     jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
     if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
@@ -143,23 +147,33 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         java_options += f" {quoted(f'--patch-module=jdk.security.auth={NAMELESS_LOGIN}')}"
     elif AOT_CACHE.exists():
         java_options += f" {quoted(f'-XX:AOTCache={AOT_CACHE}')}"
+    executor_options = "-Duser.timezone=UTC"
+    if url := settings.kafka.security.token_endpoint_url:  # Kafka's client asks no other address
+        allowed = quoted(f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={url}")
+        java_options, executor_options = f"{java_options} {allowed}", f"{executor_options} {allowed}"
+    is_local = settings.spark.master.startswith("local")
     properties = {
         "spark.jars": ",".join(jar.as_uri() for jar in jars),
         "spark.driver.memory": f"{settings.spark.driver_memory_mb}m",
         "spark.driver.extraJavaOptions": java_options,
-        "spark.executor.extraJavaOptions": "-Duser.timezone=UTC",
+        "spark.executor.extraJavaOptions": executor_options,
         "spark.jars.ivy": str(scratch / "ivy"),  # nothing is fetched, but the folder has to be somewhere
         "spark.sql.shuffle.partitions": str(settings.spark.shuffle_partitions),
         "spark.hadoop.fs.permissions.umask-mode": settings.umask,  # Hadoop sets permissions, whatever the process's are
         "spark.executorEnv.PTS_UMASK": settings.umask,
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
-        **(LOCAL if settings.spark.master.startswith("local") else {}),
+        **(LOCAL if is_local else CLUSTER),
         **PROPERTIES,
         **settings.spark.conf,
     }
+    if settings.spark.master.startswith("spark:") and lacks_secret(properties):
+        raise InvalidInput(
+            "A standalone cluster authenticates by one secret: set spark.authenticate.secret in PTS_SPARK__CONF, as "
+            'its master and workers have it, or {"spark.authenticate": "false"} where its network is trusted.'
+        )
     conf = SparkConf().setAppName(name).setMaster(with_retries(settings.spark.master))
     conf.setAll(list(properties.items()))
-    if settings.spark.master.startswith("local"):
+    if is_local:
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     logging.getLogger().addFilter(_is_not_of_the_gateway)
     logging.getLogger("py4j").propagate = False
@@ -180,6 +194,11 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
 def with_retries(master: str) -> str:
     """The master URL; on this machine, too, a task is tried again whose process has ended, as often as on others."""
     return re.sub(r"\Alocal\[([^,\]]+)\]\Z", rf"local[\1,{TASK_ATTEMPTS}]", master)
+
+
+def lacks_secret(properties: Mapping[str, str]) -> bool:
+    """Whether Spark would authenticate and could not. YARN and Kubernetes make a secret for each application."""
+    return properties["spark.authenticate"] == "true" and "spark.authenticate.secret" not in properties
 
 
 def scratch_of(home: Path) -> Path:

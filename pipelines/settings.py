@@ -9,13 +9,15 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import unquote
 
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from pipelines.errors import InvalidInput
+from pipelines.kafka_security import PREFIX, Security, hosts, is_loopback
 
 WireFormat = Literal["csv", "json"]
 TimesWithoutOffset = Literal["utc", "quarantine"]
+Profile = Literal["plain", "secure"]
 
 FILE_URI = re.compile(r"file:(?://(?:localhost)?)?(/.*)", re.IGNORECASE)
 """A folder of this machine, as a URI."""
@@ -51,6 +53,22 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
         description="What a scan's time without an offset is: one in UTC, or none (`quarantine`), where carriers are "
         "known to write their local time.",
     )
+    security: Security = Security()
+
+    @model_validator(mode="after")
+    def _is_private(self) -> "Kafka":
+        strangers = [host for host, _ in hosts(self.bootstrap_servers or "") if not is_loopback(host)]
+        if strangers and not (self.security.is_encrypted or self.security.allow_plaintext):
+            raise ValueError(
+                f"{PREFIX}PROTOCOL={self.security.protocol} would send records to {strangers[0]} unencrypted: set it "
+                f"to SSL or SASL_SSL, or {PREFIX}ALLOW_PLAINTEXT=true where the network is trusted"
+            )
+        if not self.bootstrap_servers and self.security != Security():
+            raise ValueError(
+                f"{PREFIX}… is for brokers that PTS_KAFKA__BOOTSTRAP_SERVERS names; PTS_PROFILE=secure is for the "
+                "embedded one"
+            )
+        return self
 
 
 class Broker(BaseModel, frozen=True, extra="forbid"):
@@ -254,10 +272,17 @@ class Settings(BaseSettings):
     Raises `InvalidInput` (through `load_settings`) for a value that does not fit its type or range.
     """
 
-    model_config = SettingsConfigDict(env_prefix="PTS_", env_nested_delimiter="__", frozen=True, extra="forbid")
+    model_config = SettingsConfigDict(
+        env_prefix="PTS_", env_nested_delimiter="__", frozen=True, extra="forbid", hide_input_in_errors=True
+    )
 
     home: Path = Field(
         default=Path("var"), description="Folder for the state of the embedded stack: broker data, process files, logs."
+    )
+    profile: Profile = Field(
+        default="plain",
+        description="How the embedded broker is reached. plain: by who can log in to this machine, on its loopback "
+        "interface. secure: by TLS, with a login (SCRAM-SHA-512) and rights (ACLs) of its own for each service.",
     )
     umask: str = Field(
         default="077",
@@ -291,6 +316,15 @@ class Settings(BaseSettings):
         except RuntimeError as error:  # a user whom the system does not know
             raise ValueError(str(error)) from error
 
+    @model_validator(mode="after")
+    def _profile_has_a_broker(self) -> "Settings":
+        if self.profile == "secure" and not self.has_embedded_broker:
+            raise ValueError(
+                f"PTS_PROFILE=secure is for the embedded broker; how those of PTS_KAFKA__BOOTSTRAP_SERVERS are reached "
+                f"is {PREFIX}…"
+            )
+        return self
+
     @property
     def bootstrap_servers(self) -> str:
         """Where the brokers are: the external ones when set, else the embedded one."""
@@ -320,10 +354,16 @@ def load_settings() -> Settings:
         return Settings()
     except ValidationError as error:
         faults = "; ".join(
-            f"PTS_{'__'.join(str(part) for part in fault['loc']).upper()}: {fault['msg']}" for fault in error.errors()
+            _named("__".join(str(part) for part in fault["loc"]).upper(), fault["msg"].removeprefix("Value error, "))
+            for fault in error.errors()
         )
         raise InvalidInput(
             f"The settings do not fit: {faults}. `pts settings` lists them all with what they mean."
         ) from error
     except SettingsError as error:
         raise InvalidInput(f"The settings do not fit: {error}. A group of settings is a JSON object.") from error
+
+
+def _named(setting: str, fault: str) -> str:
+    """The fault of a setting; one of several settings names them itself."""
+    return fault if "PTS_" in fault else f"PTS_{setting}: {fault}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretStr
 
 from pipelines.settings import Settings
 
@@ -54,6 +54,8 @@ def without_secrets(value: Any) -> Any:
             name: HIDDEN if re.search(SECRET, name, re.IGNORECASE) else without_secrets(item)
             for name, item in value.items()
         }
+    if isinstance(value, SecretStr):
+        return HIDDEN
     if not isinstance(value, str):
         return value
     text = NAMED_SECRET.sub(rf"\1{HIDDEN}", USER_AND_PASSWORD.sub(rf"\1:{HIDDEN}@", value))
@@ -64,11 +66,13 @@ def as_variables(settings: Settings) -> dict[str, str]:
     """The variables from which another process, in whatever folder, reads these same settings."""
     values = {variable: getattr(owner, field) for variable, owner, field in _walk(settings, "PTS_")}
     values |= {"PTS_HOME": settings.home.resolve(), "PTS_LAKE": settings.lake_root}
-    return {
-        variable: json.dumps(value) if isinstance(value, dict) else str(value)
-        for variable, value in values.items()
-        if value is not None
-    }
+    return {variable: _as_text(value) for variable, value in values.items() if value is not None}
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return value.get_secret_value()
+    return json.dumps(value) if isinstance(value, dict) else str(value)
 
 
 def misspelt(environ: Mapping[str, str]) -> dict[str, str | None]:
@@ -96,8 +100,8 @@ def _walk(owner: BaseModel, prefix: str) -> Iterator[tuple[str, BaseModel, str]]
 
 
 def _is_given(variable: str, given: set[str]) -> bool:
-    group = variable.rpartition("__")[0]
-    return variable in given or group in given or any(name.startswith(f"{variable}__") for name in given)
+    is_in_group = any(variable.startswith(f"{name}__") for name in given)
+    return variable in given or is_in_group or any(name.startswith(f"{variable}__") for name in given)
 
 
 def _is_inside(variable: str) -> bool:

@@ -10,6 +10,7 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import end_offsets, records_between
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes import airflow
 from pipelines.io.processes.supervisor import Supervisor
 from pipelines.settings import Settings
@@ -151,4 +152,4 @@ def reached(reader: LakeReader) -> dict[str, dict[int, int]]:
 def _behind(settings: Settings, reader: LakeReader) -> int:
     """Records between the ledger and the ends of the log. The ends are asked for last: the job goes on meanwhile."""
     position = reached(reader)
-    return records_between(position, end_offsets(settings.bootstrap_servers, [topic.name for topic in INPUT_TOPICS]))
+    return records_between(position, end_offsets(Connection.of(settings), [topic.name for topic in INPUT_TOPICS]))

@@ -1,4 +1,4 @@
-"""`pts up`, `down`, `status`, `broker`, `airflow` and `demo`: the commands of the embedded stack."""
+"""`pts up`, `down`, `status`, `broker`, `certificates`, `airflow` and `demo`: the commands of the embedded stack."""
 
 import json
 from typing import Annotated
@@ -12,7 +12,7 @@ from pipelines.cli.common import AsJson, checked, console, current_settings
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (up, down, status, broker, demo):
+    for command in (up, down, status, broker, certificates, demo):
         app.command()(command)
     # What follows is Airflow's own: its options, and its --help.
     as_it_is = {"allow_interspersed_args": False, "ignore_unknown_options": True, "help_option_names": []}
@@ -84,6 +84,14 @@ def broker() -> None:
     from pipelines.stack import broker as job
 
     job.run(commands.Broker(), current_settings())
+
+
+def certificates() -> None:
+    """Renew the embedded broker's certificates that are near their end, without a restart (PTS_PROFILE=secure)."""
+    from pipelines.stack import certificates as job
+
+    found = job.run(commands.Certificates(), current_settings())
+    typer.echo(json.dumps({name: at.isoformat() for name, at in found.items()}))
 
 
 def demo() -> None:

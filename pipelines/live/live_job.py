@@ -20,6 +20,7 @@ from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeJob
 from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
 from pipelines.io.spark.checkpoint import Checkpoint
 from pipelines.io.spark.failures import known_failure
@@ -98,12 +99,12 @@ class LiveJob(LakeJob):
             raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
 
     def _log(self, spark: SparkSession) -> KafkaLog:
-        return KafkaLog(spark, self._settings.bootstrap_servers, self._group)
+        return KafkaLog(spark, Connection.of(self._settings), self._group)
 
     def _log_bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset that each partition still holds, and that of its next record."""
-        servers = self._settings.bootstrap_servers
-        return begin_offsets(servers, TOPIC_NAMES), end_offsets(servers, TOPIC_NAMES)
+        connection = Connection.of(self._settings)
+        return begin_offsets(connection, TOPIC_NAMES), end_offsets(connection, TOPIC_NAMES)
 
     def _planner(self) -> str | None:
         return self._checkpoint.query_id()
@@ -127,12 +128,12 @@ class LiveJob(LakeJob):
         start = starting_offsets(self.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(self._standing.reached, begin)
-        servers = self._settings.bootstrap_servers
-        check_same_log(self.lake, self._standing.reached, begin, servers)
+        connection = Connection.of(self._settings)
+        check_same_log(self.lake, self._standing.reached, begin, connection)
         check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
         keep_choices(self.lake.root, self._settings)
         self._checkpoint.forget_lost_checksums()
-        progress = LiveProgress(servers, TOPIC_NAMES, start, self.lake.root)
+        progress = LiveProgress(connection, TOPIC_NAMES, start, self.lake.root)
         query = (
             self._log(self._spark)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)

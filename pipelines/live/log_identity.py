@@ -8,6 +8,7 @@ import pyarrow as pa
 from pipelines.errors import LogTruncated
 from pipelines.graph import ARCHIVES
 from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import Message, first_messages
 from pipelines.io.kafka.log import Offsets
 from pipelines.io.kafka.record_tasks import within_years
@@ -18,7 +19,7 @@ LOOKS_BACK = 2, 10_000
 taken back in them, and are no records."""
 
 
-def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, bootstrap_servers: str) -> None:
+def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, connection: Connection) -> None:
     """Compares the newest archived record of each partition with what the log holds at its offset.
 
     A topic that was deleted and created again, or a broker that came back with an older log, may have grown beyond what
@@ -28,7 +29,7 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, b
         lake: The tables.
         reached: By table name, up to where on the log it has come.
         begin: First offset that each partition of the log still holds.
-        bootstrap_servers: The log's.
+        connection: The log's.
 
     Raises:
         LogTruncated: Another record is there, or none.
@@ -38,7 +39,7 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, b
         newest = _newest(lake, table, reached.get(table.name, {}).get(topic, {}))
         archived[topic] = {part: message for part, message in newest.items() if message.offset >= begin[topic][part]}
     starts = {topic: {part: message.offset for part, message in found.items()} for topic, found in archived.items()}
-    there = first_messages(bootstrap_servers, starts)
+    there = first_messages(connection, starts)
     for topic, found in archived.items():
         for partition, message in found.items():
             held = there.get((topic, partition))

@@ -11,6 +11,7 @@ from rich.console import Console
 
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
 from pipelines.live.resume import check_ends
 from pipelines.state.heartbeat import beat
@@ -32,8 +33,8 @@ class LiveProgress:
     that thread, `check` raises.
     """
 
-    def __init__(self, bootstrap_servers: str, topics: list[str], start: Offsets, lake_root: str) -> None:
-        self._servers = bootstrap_servers
+    def __init__(self, connection: Connection, topics: list[str], start: Offsets, lake_root: str) -> None:
+        self._connection = connection
         self._lake_root = lake_root
         self._topics = topics
         self._state = threading.Lock()
@@ -75,7 +76,7 @@ class LiveProgress:
         with self._state:
             position = self._position
         try:
-            head = end_offsets(self._servers, self._topics)
+            head = end_offsets(self._connection, self._topics)
         except BrokerUnavailable:
             return
         check_ends(position, head)

@@ -3,13 +3,25 @@
 import time
 
 from pipelines import commands
-from pipelines.contracts.topics import TOPICS, Topic
+from pipelines.contracts.control import PTS_CONTROL
+from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS, TOPICS, Topic
 from pipelines.errors import BrokerUnavailable, TopicMismatch
-from pipelines.io.kafka.admin import TopicState, create_topics, end_offsets, topic_states
+from pipelines.io.kafka.admin import Right, TopicState, create_topics, end_offsets, give_rights, topic_states
+from pipelines.io.kafka.connection import GROUP, Connection
 from pipelines.settings import Settings
 
 VISIBLE_WITHIN_SECONDS = 10.0
 NAMES = tuple(topic.name for topic in TOPICS)
+
+RIGHTS = (
+    *(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS),
+    *(Right("job", topic.name, ("READ", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS),
+    Right("job", PACKAGE_REPORTS.name, ("WRITE", "DESCRIBE_CONFIGS")),
+    Right("job", PTS_CONTROL.name, ("CREATE", "READ", "DESCRIBE_CONFIGS")),
+    Right("job", GROUP, ("READ",), kind="GROUP"),
+)
+"""What principals of the embedded broker may do in its secure profile, beside admin, who may do all. To read or write
+includes to describe."""
 
 
 def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
@@ -17,21 +29,26 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
 
     A topic that exists has as many partitions as it has: with what count a lake began, its ledger knows.
 
+    The embedded broker of the secure profile gives its principals their rights.
+
     Raises `TopicMismatch` when an existing topic differs from the contract; then nothing is created.
     """
-    states = topic_states(settings.bootstrap_servers, NAMES)
+    connection = Connection.of(settings, "admin")
+    states = topic_states(connection, NAMES)
     _insist(states)
     missing = [topic for topic in TOPICS if topic.name not in states]
     kafka = settings.kafka
-    create_topics(settings.bootstrap_servers, missing, kafka.partitions, kafka.replication_factor)
+    create_topics(connection, missing, kafka.partitions, kafka.replication_factor)
     if missing:
-        _insist(_visible(settings.bootstrap_servers))
+        _insist(_visible(connection))
+    if settings.profile == "secure":
+        give_rights(connection, RIGHTS)
     return tuple(topic.name for topic in missing)
 
 
 def check_topics(settings: Settings) -> None:
     """Raises `TopicMismatch` when a topic that the job reads or writes is missing or has lost its settings."""
-    states = topic_states(settings.bootstrap_servers, NAMES)
+    states = topic_states(Connection.of(settings), NAMES)
     if missing := [name for name in NAMES if name not in states]:
         raise TopicMismatch(
             f"There is no topic {', '.join(missing)} at {settings.bootstrap_servers}. `pts topics` creates it."
@@ -54,15 +71,15 @@ def _insist(states: dict[str, TopicState]) -> None:
         raise TopicMismatch(" ".join([*found, "Nothing was changed."]))
 
 
-def _visible(bootstrap_servers: str) -> dict[str, TopicState]:
+def _visible(connection: Connection) -> dict[str, TopicState]:
     """The new topics, once the brokers tell of them and every partition has a leader."""
     deadline = time.monotonic() + VISIBLE_WITHIN_SECONDS
     while time.monotonic() < deadline:
-        states = topic_states(bootstrap_servers, NAMES)
+        states = topic_states(connection, NAMES)
         if len(states) == len(NAMES):
-            end_offsets(bootstrap_servers, NAMES)
+            end_offsets(connection, NAMES)
             return states
         time.sleep(0.1)
     raise BrokerUnavailable(
-        f"The brokers at {bootstrap_servers} accepted the topics but do not show them. Look at their logs."
+        f"The brokers at {connection} accepted the topics but do not show them. Look at their logs."
     )

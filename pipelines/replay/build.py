@@ -15,6 +15,7 @@ from pipelines.engine.stitched_log import StitchedLog
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.processes.signals import signals_ask_to_stop
@@ -105,10 +106,10 @@ class ReplayJob(LakeJob):
             )
         self._replay = replay
         self._batches = list(replay.batches())
-        self._kafka_begin = begin_offsets(settings.bootstrap_servers, replay.begin)
+        self._kafka_begin = begin_offsets(Connection.of(settings), replay.begin)
 
     def _log(self, spark: SparkSession) -> StitchedLog:
-        kafka = KafkaLog(spark, self._settings.bootstrap_servers, self._group)
+        kafka = KafkaLog(spark, Connection.of(self._settings), self._group)
         return StitchedLog(kafka, self._kafka_begin, Lake(spark, self._settings.lake_root))
 
     def _planner(self) -> str:
@@ -192,7 +193,7 @@ class ReplayJob(LakeJob):
         last = Ledger(Lake(self._spark, root)).last()
         if last is None:
             return 0
-        return _size(ranges_between(last.end_offsets, end_offsets(self._settings.bootstrap_servers, last.end_offsets)))
+        return _size(ranges_between(last.end_offsets, end_offsets(Connection.of(self._settings), last.end_offsets)))
 
 
 def _size(ranges: Iterable[OffsetRange]) -> int:

@@ -13,6 +13,7 @@ from pipelines.errors import LakeUnavailable, LogTruncated
 from pipelines.graph import ARCHIVES
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import OffsetRange, Offsets, divided, ranges_between
 from pipelines.live.resume import check_ends, check_partitions
 from pipelines.settings import Settings
@@ -189,8 +190,8 @@ def _offsets(reader: LakeReader, fence: int, edge: str, batches: str) -> Offsets
 
 
 def _sources(begin: Offsets, end: Offsets, settings: Settings) -> list[Source]:
-    servers = settings.bootstrap_servers
-    first, after = begin_offsets(servers, begin), end_offsets(servers, begin)
+    connection = Connection.of(settings)
+    first, after = begin_offsets(connection, begin), end_offsets(connection, begin)
     for topic, partitions in end.items():
         check_partitions(topic, partitions, after[topic])
     check_ends(end, after)

@@ -9,6 +9,7 @@ from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL, ReplayRequest
 from pipelines.errors import printable
 from pipelines.io.kafka.admin import create_topics, topic_states
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import messages
 from pipelines.settings import Settings
 
@@ -23,12 +24,12 @@ def run(_command: commands.Requests, settings: Settings) -> list[ReplayRequest]:
 
     Raises `BrokerUnavailable` when no broker answers.
     """
-    servers = settings.bootstrap_servers
-    if not topic_states(servers, [PTS_CONTROL.name]):
-        create_topics(servers, [PTS_CONTROL], 1, settings.kafka.replication_factor)
+    connection = Connection.of(settings)
+    if not topic_states(connection, [PTS_CONTROL.name]):
+        create_topics(connection, [PTS_CONTROL], 1, settings.kafka.replication_factor)
         return []
     found: dict[str, ReplayRequest] = {}
-    for message in messages(servers, PTS_CONTROL.name):
+    for message in messages(connection, PTS_CONTROL.name):
         try:
             request = ReplayRequest.model_validate_json(message.value or b"")
         except ValidationError as error:

@@ -10,6 +10,7 @@ from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import MANY, Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, Offsets, ranges_between
 from pipelines.replay import publication
 from pipelines.settings import Settings
@@ -57,7 +58,7 @@ def publish_changes(replay: Replay, last: LedgerRow, live: Lake, shadow: Lake, s
     assert promotion is not None
     before = LakeReader(live.root, {name: state.version for name, state in last.tables.items()})
     after = LakeReader(shadow.root, promotion.shadow_versions)
-    publication.publish(before, after, shadow, KafkaLog(live.spark, settings.bootstrap_servers))
+    publication.publish(before, after, shadow, KafkaLog(live.spark, Connection.of(settings)))
 
 
 def change_places(

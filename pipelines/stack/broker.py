@@ -2,21 +2,26 @@
 
 import base64
 import os
+import secrets
 import shutil
 import subprocess
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from string import Template
-from typing import NoReturn
+from tempfile import NamedTemporaryFile
+from typing import NoReturn, get_args
 
 import pipelines
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
 from pipelines.host_environment import leave_aside, scratch_below
+from pipelines.io.kafka.connection import Principal, password_file, secrets_of
+from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
+from pipelines.stack.certificates import renew
 
 RUNTIME = Path(sys.prefix) / "runtime"
 CONFIGURATION = Path(pipelines.__file__).parent.parent / "infra" / "kafka"
@@ -32,29 +37,56 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
     leave_aside(os.environ)
     folder = settings.home.resolve() / "kafka"
     properties, data = folder / "server.properties", folder / "data"
+    passwords = prepare(settings)
     try:
         scratch = scratch_below(settings.home)
         data.mkdir(parents=True, exist_ok=True)
-        template = Template((CONFIGURATION / "server.properties").read_text(encoding="utf-8"))
-        ports = {"port": settings.broker.port, "controller_port": settings.broker.controller_port}
-        properties.write_text(template.substitute(ports, data=data), encoding="utf-8")
+        values = {
+            "port": settings.broker.port,
+            "controller_port": settings.broker.controller_port,
+            "data": data,
+            "secrets": secrets_of(settings.home),
+            "password": passwords.get("admin"),
+        }
+        parts = ["server.properties", *(["secure.properties"] if passwords else [])]
+        text = "".join((CONFIGURATION / part).read_text(encoding="utf-8") for part in parts)
+        write_whole(properties, Template(text).substitute(values), is_secret=True)
     except OSError as error:
         raise BrokerUnavailable(
             f"The broker cannot write its data under {folder}: {error.strerror}. PTS_HOME names another folder."
         ) from error
     if not (data / "meta.properties").exists():
-        _format(properties, settings.broker.heap_mb)
+        _format(properties, settings.broker.heap_mb, passwords)
     # What its codecs unpack there, is code: /tmp may allow none.
     options = [f"-Djava.io.tmpdir={scratch}"]
     command = _java(settings.broker.heap_mb, "kafka.Kafka", str(properties), options=options)
     os.execv(command[0], command)
 
 
+def prepare(settings: Settings) -> dict[Principal, str]:
+    """Makes what the secure profile needs and is not there yet, a password for each principal and certificates, and
+    returns the passwords; in the plain profile, nothing.
+
+    Raises `BrokerUnavailable` when they cannot be written.
+    """
+    if settings.profile == "plain":
+        return {}
+    folder = secrets_of(settings.home)
+    try:
+        renew(folder)
+        for principal in get_args(Principal):
+            if not password_file(folder, principal).exists():
+                write_whole(password_file(folder, principal), secrets.token_urlsafe(32), is_secret=True)
+        return {name: password_file(folder, name).read_text(encoding="utf-8") for name in get_args(Principal)}
+    except OSError as error:
+        raise BrokerUnavailable(f"The broker's secrets cannot be written in {folder}: {error.strerror}.") from error
+
+
 def check(settings: Settings) -> None:
     """Whether the broker could start, found out before a JVM is.
 
-    Raises `InvalidInput` beside an external broker, `SetupIncomplete` without Java or jars, `BrokerUnavailable` when a
-    port is taken or the disk is full.
+    Raises `InvalidInput` beside an external broker, and in the secure profile on data without logins;
+    `SetupIncomplete` without Java or jars; `BrokerUnavailable` when a port is taken or the disk is full.
     """
     if not settings.has_embedded_broker:
         raise InvalidInput(
@@ -66,6 +98,12 @@ def check(settings: Settings) -> None:
     if settings.broker.port == settings.broker.controller_port:
         raise InvalidInput(
             f"PTS_BROKER__PORT and PTS_BROKER__CONTROLLER_PORT are both {settings.broker.port}: they must differ."
+        )
+    is_used = (settings.home / "kafka" / "data" / "meta.properties").exists()
+    if settings.profile == "secure" and is_used and not password_file(secrets_of(settings.home), "admin").exists():
+        raise InvalidInput(
+            f"The broker's data in {settings.home.resolve()} was begun without logins, which can only be given to new "
+            "data: set PTS_HOME to another folder for PTS_PROFILE=secure."
         )
     _check_port(settings.broker.port, "PTS_BROKER__PORT")
     _check_port(settings.broker.controller_port, "PTS_BROKER__CONTROLLER_PORT")
@@ -83,13 +121,21 @@ def _check_port(port: int, setting: str) -> None:
         raise BrokerUnavailable(f"Port {port} cannot be used: {why}. Set {setting} to a free port.")
 
 
-def _format(properties: Path, heap_mb: int) -> None:
-    """Marks the empty data folder as this new cluster's own. Kafka never starts on a folder that is not."""
+def _format(properties: Path, heap_mb: int, passwords: Mapping[Principal, str]) -> None:
+    """Marks the empty data folder as this new cluster's own, with its first users. Kafka never starts on a folder that
+    is not.
+    """
     encoded = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode()
     cluster_id = encoded.rstrip("=").replace("-", "_")  # no leading dash on a command line
-    arguments = ("format", "--ignore-formatted", "-t", cluster_id, "-c", str(properties))
-    command = _java(heap_mb, "kafka.tools.StorageTool", *arguments, options=["-XX:TieredStopAtLevel=1"])  # short-lived
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    arguments = ["format", "--ignore-formatted", "-t", cluster_id, "-c", str(properties)]
+    for name, password in passwords.items():
+        arguments += ["--add-scram", f"SCRAM-SHA-512=[name={name},password={password}]"]
+    with NamedTemporaryFile("w", encoding="utf-8") as file:  # everybody may read the arguments of a process
+        file.write("\n".join(arguments))
+        file.flush()
+        quick = ["-XX:TieredStopAtLevel=1"]
+        command = _java(heap_mb, "kafka.tools.StorageTool", f"@{file.name}", options=quick)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise BrokerUnavailable(

@@ -12,6 +12,7 @@ from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import TopicMismatch
 from pipelines.io.kafka.admin import begin_offsets, end_offsets, topic_states
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
@@ -55,15 +56,16 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
 
     Raises:
         BrokerUnavailable: no broker answers, or one does not take a record.
+        AccessDenied: the brokers do not let us in, or not write.
         TopicMismatch: a topic is missing.
         InvalidInput: the brokers refuse the timestamps, because `--start` is too late.
     """
-    servers = settings.bootstrap_servers
+    connection = Connection.of(settings, "simulator")
     names = [topic.name for topic in INPUT_TOPICS]
-    existing = topic_states(servers, names)
+    existing = topic_states(connection, names)
     if missing := [name for name in names if name not in existing]:
         raise TopicMismatch(
-            f"There is no topic {' and no '.join(missing)} at {servers}: create them with `pts topics`."
+            f"There is no topic {' and no '.join(missing)} at {connection}: create them with `pts topics`."
         )
     records = feed(
         command.seed,
@@ -74,9 +76,9 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
     )
     with signals_ask_to_stop() as stop:
         if command.resume:
-            _leave_out(_records_in(servers, names), records, stop)
+            _leave_out(_records_in(connection, names), records, stop)
         limited = islice(records, command.count)
-        return append_paced(limited, command.rate, command.duration_seconds, LogProducer(servers), stop)
+        return append_paced(limited, command.rate, command.duration_seconds, LogProducer(connection), stop)
 
 
 def append_paced(
@@ -103,8 +105,8 @@ def append_paced(
     )
 
 
-def _records_in(bootstrap_servers: str, topics: list[str]) -> int:
-    begin, end = begin_offsets(bootstrap_servers, topics), end_offsets(bootstrap_servers, topics)
+def _records_in(connection: Connection, topics: list[str]) -> int:
+    begin, end = begin_offsets(connection, topics), end_offsets(connection, topics)
     return sum(sum(end[topic].values()) - sum(begin[topic].values()) for topic in topics)
 
 

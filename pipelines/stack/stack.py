@@ -10,6 +10,7 @@ from itertools import chain
 from pipelines import commands
 from pipelines.errors import InvalidInput, StackError
 from pipelines.io.kafka import admin
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes import airflow as airflow_io
 from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
@@ -150,6 +151,7 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
 def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
     if "broker" in missing:
         broker.check(settings)
+        broker.prepare(settings)
     if "airflow-api-server" in missing:
         airflow.check(settings)
     if supervisor.pid is None:
@@ -164,7 +166,7 @@ def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, s
     if "broker" in missing:
         _await_broker(supervisor, tail, settings)
     jobs = [name for name in missing if name != "broker" and name not in GROUPED]
-    if jobs:
+    if jobs or ("broker" in missing and settings.profile == "secure"):  # which also gives rights
         topics.run(commands.Topics(), settings)
     for name in jobs:
         say(f"Starting {name}; its log is {supervisor.log(name)}")
@@ -184,7 +186,8 @@ def _prepare_airflow(settings: Settings, say: Say) -> None:
 
 def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:
     deadline = time.monotonic() + BROKER_READY_SECONDS
-    while not admin.answers(settings.bootstrap_servers):
+    connection = Connection.of(settings, "admin")
+    while not admin.answers(connection):
         service = supervisor.services()["broker"]
         if not service.is_alive:
             raise ended_by_itself(service, tail)

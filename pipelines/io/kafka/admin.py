@@ -1,28 +1,40 @@
-"""Topics and offsets of a cluster, without a JVM. `BrokerUnavailable` comes within about 5 s when no broker answers."""
+"""Topics and offsets of a cluster, without a JVM.
+
+`BrokerUnavailable` comes within about 5 s when no broker answers, `AccessDenied` at once when one does not let us in.
+"""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._config import ConfigResource
+from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
+from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.contracts.topics import Topic
 from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
+from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.refusals import MISSING_RIGHT, Refusals, check_plaintext, check_right
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 TIMEOUT_SECONDS = 5.0
+POLL_SECONDS = 0.05
 ELECTION_SECONDS = 10.0
 """A partition's leader may be in doubt for this long: after its topic's creation, or while a broker restarts."""
+
+EMBEDDED_BROKER = "1"
+"""Its `node.id` in infra/kafka/server.properties."""
 
 LEADER_IN_DOUBT = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -41,17 +53,36 @@ class TopicState:
     config: dict[str, str]
 
 
-def answers(bootstrap_servers: str) -> bool:
+class Admin(AdminClient):
+    """A client that keeps to itself (librdkafka would write a line to standard error for every failed connection) and
+    knows at once when it is refused.
+    """
+
+    def __init__(self, connection: Connection) -> None:
+        self._refusals = Refusals(connection)
+        options: dict[str, Any] = {**connection.client_options(), "error_cb": self._refusals.note, "log_level": 0}
+        super().__init__(options)
+
+    def result(self, future: "Future[V]") -> V:
+        """The answer to a question. Raises `AccessDenied` as soon as it is known that there will be none."""
+        while True:
+            self.poll(0)
+            self._refusals.check()
+            with suppress(TimeoutError):
+                return future.result(POLL_SECONDS)
+
+
+def answers(connection: Connection) -> bool:
     """Whether a broker gives out its metadata right now."""
     try:
-        return bool(_client(bootstrap_servers).list_topics(timeout=1).brokers)
+        return bool(_client(connection).list_topics(timeout=1).brokers)
     except KafkaException:
         return False
 
 
-def topic_states(bootstrap_servers: str, names: Iterable[str]) -> dict[str, TopicState]:
+def topic_states(connection: Connection, names: Iterable[str]) -> dict[str, TopicState]:
     """Those of the named topics that exist."""
-    with _reaching(bootstrap_servers) as client:
+    with _reaching(connection) as client:
         partitions = {name: len(topic.partitions) for name, topic in _descriptions(client, names).items()}
         resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in partitions]
         futures = client.describe_configs(resources, request_timeout=TIMEOUT_SECONDS) if resources else {}
@@ -59,42 +90,79 @@ def topic_states(bootstrap_servers: str, names: Iterable[str]) -> dict[str, Topi
             resource.name: TopicState(
                 partitions[resource.name], {name: str(entry.value) for name, entry in config.items()}
             )
-            for resource, config in _existing(futures).items()
+            for resource, config in _existing(client, futures).items()
         }
 
 
-def create_topics(bootstrap_servers: str, topics: Iterable[Topic], partitions: int, replication_factor: int) -> None:
+def create_topics(connection: Connection, topics: Iterable[Topic], partitions: int, replication_factor: int) -> None:
     """Creates topics with the contract's settings; one that another process creates at the same moment stays as it is.
 
     Raises `TopicMismatch` with the broker's reason when it refuses.
     """
     new = [NewTopic(topic.name, partitions, replication_factor, config=topic.broker_config) for topic in topics]
-    with _reaching(bootstrap_servers) as client:
+    with _reaching(connection) as client:
         created = (
             client.create_topics(new, request_timeout=TIMEOUT_SECONDS, operation_timeout=TIMEOUT_SECONDS) if new else {}
         )
         for name, future in created.items():
             try:
-                future.result()
+                client.result(future)
             except KafkaException as error:
                 reason = error.args[0]
-                if reason.code() in NO_ANSWER:
+                if reason.code() in NO_ANSWER | MISSING_RIGHT:
                     raise
                 if reason.code() != KafkaError.TOPIC_ALREADY_EXISTS:
                     raise TopicMismatch(f"The broker refuses to create topic {name}: {reason.str()}") from error
 
 
-def begin_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+@dataclass(frozen=True)
+class Right:
+    """What a principal may do with one topic or consumer group (in Kafka's words an ACL, for each operation)."""
+
+    principal: str
+    name: str
+    operations: tuple[str, ...]
+    kind: Literal["TOPIC", "GROUP"] = "TOPIC"
+
+    def acls(self) -> list[AclBinding]:
+        kind, pattern, who = ResourceType[self.kind], ResourcePatternType.LITERAL, f"User:{self.principal}"
+        return [
+            AclBinding(kind, self.name, pattern, who, "*", AclOperation[operation], AclPermissionType.ALLOW)
+            for operation in self.operations
+        ]
+
+
+def give_rights(connection: Connection, rights: Iterable[Right]) -> None:
+    """Adds rights; those that were given before stay."""
+    with _reaching(connection) as client:
+        asked = client.create_acls([acl for right in rights for acl in right.acls()], request_timeout=TIMEOUT_SECONDS)
+        for future in asked.values():
+            client.result(future)
+
+
+def renew_certificate(connection: Connection, listener: str, keystore: Path) -> None:
+    """Has the embedded broker read a listener's certificate again, without a restart."""
+    name = f"listener.name.{listener}.ssl.keystore.location"
+    with _reaching(connection) as client:
+        # What is kept in the cluster's metadata would outlive a move of $PTS_HOME: it is deleted again.
+        for operation in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
+            entry = ConfigEntry(name, str(keystore), incremental_operation=operation)
+            resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
+            for future in client.incremental_alter_configs([resource], request_timeout=TIMEOUT_SECONDS).values():
+                client.result(future)
+
+
+def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
     """topic -> partition -> offset of the first record still held. Raises `TopicMismatch` for a missing topic."""
-    return _offsets(bootstrap_servers, list(topics), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+    return _offsets(connection, list(topics), OffsetSpec.earliest())  # type: ignore[no-untyped-call]
 
 
-def end_offsets(bootstrap_servers: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+def end_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
     """topic -> partition -> the offset before which all transactions have ended: what is read of the log ends there.
 
     Raises `TopicMismatch` for a missing topic.
     """
-    return _offsets(bootstrap_servers, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+    return _offsets(connection, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
 def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[int, int]]) -> int:
@@ -106,20 +174,18 @@ def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[in
     )
 
 
-def _offsets(bootstrap_servers: str, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
-    with _reaching(bootstrap_servers) as client:
+def _offsets(connection: Connection, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
+    with _reaching(connection) as client:
         found = _descriptions(client, topics)
         if missing := sorted(set(topics) - set(found)):
-            raise TopicMismatch(
-                f"There is no topic {', '.join(missing)} at {bootstrap_servers}. `pts topics` creates it."
-            )
+            raise TopicMismatch(f"There is no topic {', '.join(missing)} at {connection}. `pts topics` creates it.")
         return _listed(
             client,
             {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions},
         )
 
 
-def _listed(client: AdminClient, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[str, dict[int, int]]:
+def _listed(client: Admin, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[str, dict[int, int]]:
     deadline = time.monotonic() + ELECTION_SECONDS
     while True:
         try:
@@ -128,7 +194,7 @@ def _listed(client: AdminClient, wanted: Mapping[TopicPartition, OffsetSpec]) ->
                 dict(wanted), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
             )
             for part, future in asked.items():
-                offsets[part.topic][part.partition] = future.result().offset
+                offsets[part.topic][part.partition] = client.result(future).offset
         except KafkaException as error:
             if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:
                 raise
@@ -137,16 +203,16 @@ def _listed(client: AdminClient, wanted: Mapping[TopicPartition, OffsetSpec]) ->
             return offsets
 
 
-def _descriptions(client: AdminClient, names: Iterable[str]) -> dict[str, TopicDescription]:
-    return _existing(client.describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_SECONDS))
+def _descriptions(client: Admin, names: Iterable[str]) -> dict[str, TopicDescription]:
+    return _existing(client, client.describe_topics(TopicCollection(list(names)), request_timeout=TIMEOUT_SECONDS))
 
 
-def _existing(asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
+def _existing(client: Admin, asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
     """The answers of topics that exist."""
     found = {}
     for key, future in asked.items():
         try:
-            found[key] = future.result()
+            found[key] = client.result(future)
         except KafkaException as error:
             if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
                 raise
@@ -154,22 +220,26 @@ def _existing(asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
 
 
 @contextmanager
-def _reaching(bootstrap_servers: str) -> Iterator[AdminClient]:
+def _reaching(connection: Connection) -> Iterator[Admin]:
     try:
-        yield _client(bootstrap_servers)
+        yield _client(connection)
     except KafkaException as error:
         reason: KafkaError = error.args[0]
+        check_right(connection, reason)
         if reason.code() in NO_ANSWER:
+            check_plaintext(connection)
             raise BrokerUnavailable(
-                f"No Kafka broker answers at {bootstrap_servers}. `pts up broker` starts the embedded one; "
+                f"No Kafka broker answers at {connection}. `pts up broker` starts the embedded one; "
                 "PTS_KAFKA__BOOTSTRAP_SERVERS names another."
             ) from error
-        raise BrokerUnavailable(f"The Kafka broker at {bootstrap_servers} refuses: {reason.str()}.") from error
+        raise BrokerUnavailable(f"The Kafka broker at {connection} refuses: {reason.str()}.") from error
 
 
-def _client(bootstrap_servers: str) -> AdminClient:
-    """A client that keeps to itself: librdkafka would write a line to standard error for every failed connection."""
+def _client(connection: Connection) -> Admin:
     try:
-        return AdminClient({"bootstrap.servers": bootstrap_servers, "log_level": 0})
+        return Admin(connection)
     except KafkaException as error:
-        raise InvalidInput(f"{bootstrap_servers!r} is not a list of host:port: {error.args[0].str()}.") from error
+        raise InvalidInput(
+            f"{connection.bootstrap_servers!r} is no list of host:port, or another setting of Kafka does not fit: "
+            f"{error.args[0].str()}."
+        ) from error

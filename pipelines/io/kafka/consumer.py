@@ -9,7 +9,9 @@ from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import GROUP, Connection
 from pipelines.io.kafka.log import Offsets
+from pipelines.io.kafka.refusals import Refusals, check_plaintext, check_right
 
 PATIENCE_SECONDS = 10.0
 """For the next message that the log is known to hold."""
@@ -26,15 +28,15 @@ class Message:
     timestamp_ms: int = 0
 
 
-def messages(bootstrap_servers: str, topic: str) -> Iterator[Message]:
+def messages(connection: Connection, topic: str) -> Iterator[Message]:
     """All that the topic holds now, in the order of each partition.
 
-    Raises `BrokerUnavailable` when no broker answers, or does not go on answering.
+    Raises `BrokerUnavailable` when no broker answers, or does not go on answering, and `AccessDenied`.
     """
-    begin, end = (edge(bootstrap_servers, [topic])[topic] for edge in (begin_offsets, end_offsets))
+    begin, end = (edge(connection, [topic])[topic] for edge in (begin_offsets, end_offsets))
     starts = {partition: begin[partition] for partition in end if begin[partition] < end[partition]}
     left = set(starts)
-    with closing(_polled(bootstrap_servers, {topic: starts}, "read_committed")) as polled:
+    with closing(_polled(connection, {topic: starts}, "read_committed")) as polled:
         while left:
             _, partition, message = next(polled)
             if message and partition in left and message.offset < end[partition]:
@@ -44,14 +46,14 @@ def messages(bootstrap_servers: str, topic: str) -> Iterator[Message]:
                 left.discard(partition)
 
 
-def first_messages(bootstrap_servers: str, starts: Offsets) -> dict[tuple[str, int], Message]:
+def first_messages(connection: Connection, starts: Offsets) -> dict[tuple[str, int], Message]:
     """By topic and partition: the first message at an offset that the log holds, or after it; nothing where none is.
 
     Raises `BrokerUnavailable` as `messages`. Records of aborted transactions count: an old lake has some.
     """
     left = {(topic, partition) for topic, partitions in starts.items() for partition in partitions}
     found: dict[tuple[str, int], Message] = {}
-    with closing(_polled(bootstrap_servers, starts, "read_uncommitted")) as polled:
+    with closing(_polled(connection, starts, "read_uncommitted")) as polled:
         while left:
             topic, partition, message = next(polled)
             if message and (topic, partition) in left:
@@ -61,26 +63,36 @@ def first_messages(bootstrap_servers: str, starts: Offsets) -> dict[tuple[str, i
 
 
 def _polled(
-    bootstrap_servers: str, starts: Offsets, isolation_level: str
+    connection: Connection, starts: Offsets, isolation_level: str
 ) -> Generator[tuple[str, int, Message | None]]:
     """Messages from the offsets on, with topic and partition; None where the end of a partition is reached."""
+    refusals = Refusals(connection)
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False, "log_level": 0,
-            "enable.partition.eof": True, "isolation.level": isolation_level,
+            **connection.client_options(),
+            "group.id": GROUP,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation_level,
+            "error_cb": refusals.note,
+            "log_level": 0,
         }
-    )  # fmt: skip
+    )
     parts = [(topic, *place) for topic, partitions in starts.items() for place in partitions.items()]
     try:
         consumer.assign([TopicPartition(*part) for part in parts])
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
             found = consumer.poll(0.2)
+            refusals.check()
             error = found.error() if found is not None else None
+            if error:
+                check_right(connection, error)
             if found is None or (error and error.code() != KafkaError._PARTITION_EOF):
                 if time.monotonic() > deadline:
+                    check_plaintext(connection)
                     topics = ", ".join(starts)
-                    raise BrokerUnavailable(f"The broker at {bootstrap_servers} does not give out what {topics} holds.")
+                    raise BrokerUnavailable(f"The broker at {connection} does not give out what {topics} holds.")
                 continue
             deadline = time.monotonic() + PATIENCE_SECONDS
             topic, partition, offset = found.topic(), found.partition(), found.offset()

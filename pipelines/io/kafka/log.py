@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import TopicChanged, kept_producer
 from pipelines.io.kafka.record_tasks import records_by_tasks
 
@@ -113,15 +114,14 @@ class KafkaLog:
 
     Args:
         spark: The session in which frames are read.
-        bootstrap_servers: The cluster.
+        connection: The cluster, and how one is let in.
         group: The `group.id` by which Spark knows the consumers that it keeps, with what they have fetched ahead, from
             one range to the next: one for each job. The brokers know of no such group, for nothing is committed to it.
     """
 
-    def __init__(self, spark: SparkSession, bootstrap_servers: str, group: str | None = None) -> None:
+    def __init__(self, spark: SparkSession, connection: Connection, group: str | None = None) -> None:
         self._spark = spark
-        self._servers = bootstrap_servers
-        self._options = {"kafka.bootstrap.servers": bootstrap_servers}
+        self._connection = connection
         self._group = group or f"pts-{uuid.uuid4()}"
 
     def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
@@ -136,12 +136,12 @@ class KafkaLog:
         wanted = [part for part in ranges if part.topic == topic and part.size]
         if by_spark:
             return self._by_spark(topic, wanted).coalesce(tasks)
-        return records_by_tasks(self._spark, self._servers, [astuple(part) for part in wanted]).coalesce(tasks)
+        return records_by_tasks(self._spark, self._connection, [astuple(part) for part in wanted]).coalesce(tasks)
 
     def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
         frame = (
             self._spark.read.format("kafka")
-            .options(**self._options, includeHeaders="true", failOnDataLoss="true")
+            .options(**self._connection.spark_options(), includeHeaders="true", failOnDataLoss="true")
             .options(**COMMITTED, **CONSUMER, **{"kafka.group.id": self._group})
             .option("assign", _json({topic: [part.partition for part in wanted]}))
             .option("startingOffsets", _json({topic: {str(part.partition): part.start for part in wanted}}))
@@ -162,7 +162,12 @@ class KafkaLog:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
         return (
             self._spark.readStream.format("kafka")
-            .options(**self._options, **COMMITTED, failOnDataLoss="true", maxOffsetsPerTrigger=str(max_records))
+            .options(
+                **self._connection.spark_options(),
+                **COMMITTED,
+                failOnDataLoss="true",
+                maxOffsetsPerTrigger=str(max_records),
+            )
             .option("subscribe", ",".join(topics))
             .option("startingOffsets", offsets_json(start))
             .load()
@@ -180,7 +185,7 @@ class KafkaLog:
 
     def _append(self, messages: pa.Table, topic: str) -> None:
         now = int(time.time() * 1000)
-        with kept_producer(self._servers) as producer:
+        with kept_producer(self._connection) as producer:
             for batch in messages.to_batches(max_chunksize=MESSAGES_AT_ONCE):
                 producer.append(
                     (topic, key.encode(), None if value is None else value.encode(), now)

@@ -1,5 +1,6 @@
 """Appends records to the log from plain Python, without a JVM."""
 
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -7,11 +8,16 @@ from functools import cache
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.errors import BrokerUnavailable, InvalidInput, PtsError
+from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.refusals import MISSING_RIGHT, RIGHT, Refusals, check_plaintext, denied
 
 DELIVERY_SECONDS = 30.0
 """How long a record may wait for its acknowledgement: a broker's restart is survived, its loss is told soon."""
 
 FULL_QUEUE_WAIT_SECONDS = 0.05
+
+FLUSH_SECONDS = 0.2
+"""How often it is asked, while records wait, whether they were refused."""
 
 LARGEST_RECORD_BYTES = 16_000_000
 """A little less than the embedded broker takes (`message.max.bytes` in infra/kafka/server.properties)."""
@@ -31,21 +37,23 @@ class TopicChanged(BrokerUnavailable):
 class LogProducer:
     """A producer that fails loudly: after `flush`, every record is acknowledged by all replicas.
 
-    `append` and `flush` raise `InvalidInput` or `BrokerUnavailable` once a record is refused or not taken in time.
+    `append` and `flush` raise `InvalidInput`, `AccessDenied` or `BrokerUnavailable` once a record is refused, or not
+    taken in time.
 
     Args:
-        bootstrap_servers: The cluster.
+        connection: The cluster, and how one is let in.
         is_idempotent: Every record is on the log once, in order, whatever is lost on the way. Otherwise at least once;
             that spares a producer of few records the half second in which it asks for an identity.
         linger_ms: How long a record waits for others to go with it.
     """
 
-    def __init__(self, bootstrap_servers: str, is_idempotent: bool = True, linger_ms: int = 50) -> None:
-        self._servers = bootstrap_servers
+    def __init__(self, connection: Connection, is_idempotent: bool = True, linger_ms: int = 50) -> None:
+        self._connection = connection
+        self._refusals = Refusals(connection)
         self._error: KafkaError | None = None
         self._producer = Producer(
             {
-                "bootstrap.servers": bootstrap_servers,
+                **connection.client_options(),
                 # The partitioner of Java's producers, so that a package's records share a partition whoever sends them.
                 # Unlike `murmur2_random`, it has one partition for records without a key too: the same at every run.
                 "partitioner": "murmur2",
@@ -59,8 +67,9 @@ class LogProducer:
                 "message.timeout.ms": int(DELIVERY_SECONDS * 1000),
                 "delivery.report.only.error": True,
                 "on_delivery": self._on_delivery,
-                # A connection that is lost and does not come back shows as a delivery error; until then, silence.
-                "error_cb": _ignore,
+                # A connection that is lost and does not come back shows as a delivery error; until then, silence, but
+                # for one that is refused.
+                "error_cb": self._refusals.note,
                 "log_level": 0,
             }
         )
@@ -81,45 +90,49 @@ class LogProducer:
 
     def flush(self) -> None:
         """Returns when every record is acknowledged."""
-        waiting = self._producer.flush(DELIVERY_SECONDS)
+        deadline = time.monotonic() + DELIVERY_SECONDS
+        while waiting := self._producer.flush(FLUSH_SECONDS):
+            self._poll(0)
+            if time.monotonic() > deadline:
+                check_plaintext(self._connection)
+                raise BrokerUnavailable(
+                    f"The broker at {self._connection} did not acknowledge {waiting:,} records in time."
+                )
         self._poll(0)
-        if waiting:
-            raise BrokerUnavailable(f"The broker at {self._servers} did not acknowledge {waiting:,} records in time.")
 
     def _on_delivery(self, error: KafkaError | None, _message: Message) -> None:
         self._error = self._error or error
 
     def _poll(self, seconds: float) -> None:
         self._producer.poll(seconds)
+        self._refusals.check()
         if self._error:
             raise self._failure(self._error)
 
     def _failure(self, error: KafkaError) -> PtsError:
+        if error.code() in MISSING_RIGHT:
+            return denied(self._connection, RIGHT, error)
         if error.code() in REFUSED:
             return InvalidInput(
-                f"The broker at {self._servers} refuses timestamps that are more than an hour ahead of its clock: "
+                f"The broker at {self._connection} refuses timestamps that are more than an hour ahead of its clock: "
                 "begin at an earlier time, six weeks ago for a whole feed."
             )
         kind = TopicChanged if error.code() in CHANGED else BrokerUnavailable
         return kind(
-            f"The broker at {self._servers} did not take a record ({error.str()}): is it running, with room on disk?"
+            f"The broker at {self._connection} did not take a record ({error.str()}): is it running, with room on disk?"
         )
 
 
 @contextmanager
-def kept_producer(bootstrap_servers: str) -> Iterator[LogProducer]:
+def kept_producer(connection: Connection) -> Iterator[LogProducer]:
     """The process's producer for what is to arrive soon, at least once; it is forgotten when it fails."""
     try:
-        yield _producer(bootstrap_servers)
+        yield _producer(connection)
     except PtsError:
         _producer.cache_clear()
         raise
 
 
 @cache
-def _producer(bootstrap_servers: str) -> LogProducer:
-    return LogProducer(bootstrap_servers, is_idempotent=False, linger_ms=0)
-
-
-def _ignore(_error: KafkaError) -> None:
-    """Keeps librdkafka from writing the event to standard error."""
+def _producer(connection: Connection) -> LogProducer:
+    return LogProducer(connection, is_idempotent=False, linger_ms=0)

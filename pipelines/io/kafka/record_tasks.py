@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
+from pipelines.io.kafka.connection import GROUP, Connection
+from pipelines.io.kafka.refusals import Refusals, check_right
 
 Range = tuple[str, int, int, int]
 """Topic, partition, and offsets from the first to the one after the last."""
@@ -30,7 +32,7 @@ RECORDS_AT_ONCE = 5_000
 PATIENCE_SECONDS = 30.0
 
 
-def records_by_tasks(spark: SparkSession, bootstrap_servers: str, ranges: Sequence[Range]) -> DataFrame:
+def records_by_tasks(spark: SparkSession, connection: Connection, ranges: Sequence[Range]) -> DataFrame:
     """The committed records of the ranges, in the columns of `KafkaLog.records`; a task for each range.
 
     An action fails as Spark's own reader does when the log no longer holds all of them.
@@ -39,29 +41,39 @@ def records_by_tasks(spark: SparkSession, bootstrap_servers: str, ranges: Sequen
     def read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             for number in batch["id"].to_pylist():
-                yield from _read(bootstrap_servers, ranges[number])
+                yield from _read(connection, ranges[number])
 
     return spark.range(0, len(ranges), 1, len(ranges)).mapInArrow(read, from_arrow_schema(SCHEMA))
 
 
-def _read(bootstrap_servers: str, wanted: Range) -> Iterator[pa.RecordBatch]:
+def _read(connection: Connection, wanted: Range) -> Iterator[pa.RecordBatch]:
     topic, partition, start, end = wanted
+    refusals = Refusals(connection)
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap_servers, "group.id": "none", "enable.auto.commit": False, "log_level": 0,
-            "enable.partition.eof": True, "isolation.level": "read_committed", "auto.offset.reset": "error",
+            **connection.client_options(),
+            "group.id": GROUP,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": "read_committed",
+            "auto.offset.reset": "error",
+            "error_cb": refusals.note,
+            "log_level": 0,
         }
-    )  # fmt: skip
+    )
     with closing(consumer):
         consumer.assign([TopicPartition(topic, partition, start)])
         rows: list[Message] = []
         size, is_done = 0, start >= end
         while not is_done:
             found = consumer.poll(PATIENCE_SECONDS)
+            refusals.check()
             if found is None:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
             if (error := found.error()) and error.code() == KafkaError._AUTO_OFFSET_RESET:
                 raise KafkaException(error, "data may have been lost")
+            if error:
+                check_right(connection, error)
             if error and error.code() != KafkaError._PARTITION_EOF:
                 raise KafkaException(error)
             offset = found.offset() or 0

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 
 from pipelines.errors import (
+    AccessDenied,
     AnotherWriter,
     BrokerUnavailable,
     JavaEnded,
@@ -17,6 +18,7 @@ from pipelines.errors import (
     PtsError,
     without_colours,
 )
+from pipelines.io.kafka import refusals
 
 
 class Cause(NamedTuple):
@@ -58,6 +60,16 @@ CAUSES = (
         AnotherWriter,
         "Another live job took over this checkpoint. Stop one of the two.",
     ),
+    Cause(r"CertificateExpiredException|CertificateNotYetValidException", AccessDenied, refusals.EXPIRED),
+    Cause(r"PKIX path|No subject alternative|No name matching", AccessDenied, refusals.UNTRUSTED),
+    Cause(
+        r"certificate_required|bad_certificate|certificate_unknown|unknown_ca",
+        AccessDenied,
+        refusals.CLIENT_CERTIFICATE,
+    ),
+    Cause(r"Unsupported or unrecognized SSL message", AccessDenied, refusals.NO_TLS),
+    Cause(r"SaslAuthenticationException|UnsupportedSaslMechanismException", AccessDenied, refusals.LOGIN),
+    Cause(r"\w+AuthorizationException", AccessDenied, refusals.RIGHT),
     Cause(
         r"org\.apache\.kafka\.common\.errors\."
         r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable|LeaderNotAvailable|NotLeaderOrFollower"

@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from pipelines import java_process
-from pipelines.errors import PtsError
+from pipelines.errors import BrokerUnavailable, PtsError
+from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.refusals import check_plaintext
 from pipelines.io.spark.failures import explained
 from pipelines.java_process import LAST_WORDS_SECONDS
 from pipelines.session import close_session, open_session
@@ -20,6 +22,9 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
     try:
         with explained():
             yield spark
+    except BrokerUnavailable:
+        check_plaintext(Connection.of(settings))  # of which Java's clients, too, know only that nobody answered
+        raise
     except PtsError:
         raise
     except Exception as error:
