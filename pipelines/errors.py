@@ -122,7 +122,7 @@ class JavaEnded(PtsError):
     exit_code = 19
 
 
-class AccessDenied(PtsError):
+class AccessRefused(PtsError):
     """Brokers and this program do not trust each other: a wrong login, a bad certificate, a missing right."""
 
     exit_code = 20

@@ -12,19 +12,21 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka.admin import topic_states
+from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
-from pipelines.settings import Broker, Kafka, Settings
+from pipelines.settings import Broker, Kafka, Profile, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
 
 MOST_MS = str((1 << 63) - 1)
 
 
-def embedded(home: Path) -> Settings:
+def embedded(home: Path, profile: Profile = "plain") -> Settings:
     """Settings of an embedded stack of its own, on free ports."""
     port, controller_port = unused_ports()
-    return Settings(home=home, broker=Broker(port=port, controller_port=controller_port, heap_mb=256))
+    broker = Broker(port=port, controller_port=controller_port, heap_mb=256)
+    return Settings(home=home, profile=profile, broker=broker)
 
 
 def drain(spark: SparkSession, settings: Settings) -> None:
@@ -51,4 +53,4 @@ def empty_log(broker: str, home: Path, **kafka: Any) -> Iterator[Settings]:
     try:
         yield settings
     finally:
-        delete_topics(broker, *topic_states(broker, topics.NAMES))
+        delete_topics(broker, *topic_states(Connection(broker), topics.NAMES))

@@ -1,9 +1,12 @@
 """What is shown of settings, and handed on."""
 
+from pathlib import Path
+
 import pytest
 
 from pipelines.errors import InvalidInput
-from pipelines.settings import Airflow, Alerts, Settings, Spark, load_settings
+from pipelines.kafka_security import Security
+from pipelines.settings import Airflow, Alerts, Kafka, Settings, Spark, load_settings
 from pipelines.settings_variables import as_variables, setting_lines, without_secrets
 
 JAAS = 'org.apache.kafka.common.security.scram.ScramLoginModule required username="pts" password="hunter 2";'
@@ -34,7 +37,11 @@ def test_secrets_are_not_shown(value: object, shown: object) -> None:
 
 
 def test_secrets_are_handed_on_and_not_listed() -> None:
+    login = Security.model_validate(
+        {"protocol": "SASL_SSL", "mechanism": "PLAIN", "username": "pts", "password": "hunter2"}
+    )
     settings = Settings(
+        kafka=Kafka(bootstrap_servers="kafka.example.org:9094", security=login),
         alerts=Alerts(to="https://hooks.example.org/hunter2"),
         airflow=Airflow(database="postgresql://pts:hunter2@host/name"),
         spark=Spark(conf={"spark.executor.memory": "4g", "spark.authenticate.secret": "hunter2"}),
@@ -42,7 +49,21 @@ def test_secrets_are_handed_on_and_not_listed() -> None:
     listed = {line.variable: line.value for line in setting_lines(settings, {})}
     assert "hunter2" not in str(listed)
     assert listed["PTS_SPARK__CONF"] == {"spark.executor.memory": "4g", "spark.authenticate.secret": "***"}
-    assert str(as_variables(settings)).count("hunter2") == 3
+    assert listed["PTS_KAFKA__SECURITY__PASSWORD"] == "***"
+    assert str(as_variables(settings)).count("hunter2") == 4
+
+
+def test_settings_that_are_handed_on_are_read_back_as_they_were(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings(
+        kafka=Kafka(
+            bootstrap_servers="kafka.example.org:9094",
+            security=Security(protocol="SSL", ca_file=Path("ca.pem"), allow_plaintext=True),
+        )
+    )
+    for name, value in as_variables(settings).items():
+        monkeypatch.setenv(name, value)
+    assert load_settings().kafka == settings.kafka
+    assert settings.kafka.security.ca_file == Path("ca.pem").absolute(), "a service runs in another folder"
 
 
 def test_group_that_is_no_json_is_refused_without_its_value(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from lab.benchmarks.delays import MESSAGES
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 
 POLL_SECONDS = 0.01
 """The most by which an arrival is noted too late."""
@@ -33,7 +34,7 @@ class Arrivals:
                 "fetch.wait.max.ms": 10,
             }
         )
-        ends = end_offsets(servers, [topic])[topic]
+        ends = end_offsets(Connection(servers), [topic])[topic]
         self._consumer.assign([TopicPartition(topic, number, offset) for number, offset in ends.items()])
         self._packages, self._offsets, self._times = array("q"), array("q"), array("d")
         self._done = threading.Event()

@@ -14,6 +14,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.live import topics
 from pipelines.settings import Broker, Settings
@@ -64,7 +65,7 @@ def append_seeded(settings: Settings, scans: int, packages: int) -> SeededLog:
     records = _until(feed(world.seed, packages, world.start), scans)
     begun: set[bytes] = set()
     done = append_paced(
-        _noting_keys(records, begun), 0, None, LogProducer(settings.bootstrap_servers), threading.Event()
+        _noting_keys(records, begun), 0, None, LogProducer(Connection(settings.bootstrap_servers)), threading.Event()
     )
     return SeededLog(done.events, done.routes, len(begun))
 
@@ -96,7 +97,7 @@ def dump(bootstrap_servers: str, path: Path) -> None:
 def portions(bootstrap_servers: str, at_once: int = 50_000) -> Iterator[pa.Table]:
     """The records of the input topics up to their ends, as `RECORDS`."""
     names = [topic.name for topic in INPUT_TOPICS]
-    ends = end_offsets(bootstrap_servers, names)
+    ends = end_offsets(Connection(bootstrap_servers), names)
     consumer = Consumer({"bootstrap.servers": bootstrap_servers, "group.id": "dump", "enable.auto.commit": False})
     consumer.assign([TopicPartition(name, number, 0) for name in names for number in ends[name]])
     missing = sum(sum(partitions.values()) for partitions in ends.values())

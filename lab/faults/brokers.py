@@ -15,6 +15,7 @@ from lab.faults.scene import Scene
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.stack import simulate, stack
 from tests.integration.log_reader import read_log
@@ -76,7 +77,7 @@ def older_tail(scene: Scene) -> None:
     scene.sent(3)
     scene.done("stream", "--drain")
     scene.auditor.judge()
-    before = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    before = end_offsets(Connection(scene.servers), [EVENTS])[EVENTS]
     partition = scene.chance.randrange(len(before))
     (folder,) = scene.settings.home.glob(f"kafka/**/{EVENTS}-{partition}")
     kept = scene.folder / "kept"
@@ -86,7 +87,7 @@ def older_tail(scene: Scene) -> None:
         shutil.copytree(folder, kept)
         _lose_last_batch(folder)
         scene.start_broker()
-        after = end_offsets(scene.servers, [EVENTS])[EVENTS]
+        after = end_offsets(Connection(scene.servers), [EVENTS])[EVENTS]
         assert after[partition] < before[partition]
         told = f"{EVENTS}/{partition} ends at offset {after[partition]}"
         scene.ends_by_name(job, said, LogTruncated, says=told)
@@ -119,7 +120,7 @@ def recreated(scene: Scene) -> None:
     scene.sent(2)
     scene.done("stream", "--drain")
     log = read_log(scene.servers)
-    before = end_offsets(scene.servers, [EVENTS])[EVENTS]
+    before = end_offsets(Connection(scene.servers), [EVENTS])[EVENTS]
     with scene.pts("stream") as (job, said):
         scene.await_heartbeat(job, said)
         delete_topics(scene.servers, EVENTS)
@@ -141,7 +142,7 @@ def grown(scene: Scene) -> None:
     with scene.auditor.watching(), scene.load(rate=50), scene.pts("stream") as (process, log):
         scene.await_batch(log, process)
         admin = AdminClient({"bootstrap.servers": scene.servers})
-        count = len(end_offsets(scene.servers, [EVENTS])[EVENTS])
+        count = len(end_offsets(Connection(scene.servers), [EVENTS])[EVENTS])
         for future in admin.create_partitions([NewPartitions(EVENTS, count + 1)]).values():
             future.result()
         scene.auditor.note_fault()
@@ -160,9 +161,9 @@ def eaten(scene: Scene) -> None:
     with scene.pts("stream") as (job, said):
         scene.await_heartbeat(job, said)
         job.send_signal(signal.SIGSTOP)
-        begins = end_offsets(scene.servers, [EVENTS])[EVENTS]
+        begins = end_offsets(Connection(scene.servers), [EVENTS])[EVENTS]
         scene.sent(2)
-        ends = end_offsets(scene.servers, [EVENTS])[EVENTS]
+        ends = end_offsets(Connection(scene.servers), [EVENTS])[EVENTS]
         admin = AdminClient({"bootstrap.servers": scene.servers})
         for future in admin.delete_records([TopicPartition(EVENTS, n, end) for n, end in ends.items()]).values():
             future.result()

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from lab.faults.scene import Scene
 from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 
 CHANGES = (
@@ -67,7 +68,7 @@ def _send_odd_moments(scene: Scene, change: datetime) -> None:
     """A scan of 2099, once by a clock of that year and once by a right one, and texts that name odd moments."""
     right, of_2099 = (int(moment.timestamp() * 1000) for moment in (change, IN_2099))
     told = [(IN_2099.isoformat(), of_2099), (IN_2099.isoformat(), right), *((text, right) for text in TEXTS)]
-    producer = LogProducer(scene.servers)
+    producer = LogProducer(Connection(scene.servers))
     producer.append(
         (SHIP_EVENTS.name, b"7", f"7,{text},SCAN,IT,,,,,,,{stop}".encode(), moment_ms)
         for stop, (text, moment_ms) in enumerate(told, 1)

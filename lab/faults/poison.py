@@ -27,6 +27,7 @@ from lab.benchmarks.processes import Tree
 from lab.benchmarks.seeded_log import broker
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.processes.signals import signals_interrupt
 from pipelines.simulation.record import Record
@@ -157,7 +158,7 @@ def drained(record: Callable[[int], Record], count: int, table: str, wire_format
     Raises `RunFailed` when the job fails, or leaves another number of rows in the table.
     """
     with broker(work / "broker") as settings:
-        producer, numbers = LogProducer(settings.bootstrap_servers), iter(range(count))
+        producer, numbers = LogProducer(Connection(settings.bootstrap_servers)), iter(range(count))
         for portion in _portions(numbers):
             producer.append(map(record, portion))
         producer.flush()

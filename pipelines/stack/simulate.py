@@ -56,7 +56,7 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
 
     Raises:
         BrokerUnavailable: no broker answers, or one does not take a record.
-        AccessDenied: the brokers do not let us in, or not write.
+        AccessRefused: the brokers do not let us in, or not write.
         TopicMismatch: a topic is missing.
         InvalidInput: the brokers refuse the timestamps, because `--start` is too late.
     """

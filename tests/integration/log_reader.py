@@ -6,6 +6,8 @@ from collections.abc import Callable
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import PLAINTEXT, Connection
+from pipelines.kafka_security import Security
 from tests.oracle.records import LogRecord
 
 INPUTS = ("ship-events", "ship-routes")
@@ -16,14 +18,16 @@ def read_log(
     bootstrap_servers: str,
     topics: tuple[str, ...] = INPUTS,
     is_wanted: Callable[[bytes | None], bool] = lambda _key: True,
+    security: Security = PLAINTEXT,
 ) -> list[LogRecord]:
     """All records of the topics, from the first that is still held to the last that is there now; only those with a key
     that is wanted.
     """
-    begin, end = begin_offsets(bootstrap_servers, topics), end_offsets(bootstrap_servers, topics)
+    connection = Connection(bootstrap_servers, security)
+    begin, end = begin_offsets(connection, topics), end_offsets(connection, topics)
     consumer = Consumer(
         {
-            "bootstrap.servers": bootstrap_servers,
+            **connection.client_options(),
             "group.id": "reader",
             "enable.auto.commit": False,
             "enable.partition.eof": True,  # by its offsets, a compacted topic has fewer records than it seems

@@ -14,6 +14,7 @@ import pytest
 from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.stack import simulate
@@ -92,5 +93,5 @@ def is_through(settings: Settings) -> bool:
     reached = sum(part["end_offset"] for part in newest["offsets"])
     if any(table["position"] < newest["batch_id"] for table in newest["tables"]):
         return False
-    ends = end_offsets(settings.bootstrap_servers, ["ship-events", "ship-routes"])
+    ends = end_offsets(Connection(settings.bootstrap_servers), ["ship-events", "ship-routes"])
     return reached == sum(sum(partitions.values()) for partitions in ends.values())

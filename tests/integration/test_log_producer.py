@@ -11,6 +11,7 @@ from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-def
 from pyspark.sql import SparkSession
 
 from pipelines.errors import InvalidInput
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog
 from pipelines.io.kafka.producer import LogProducer
 from tests.integration.log_reader import read_log
@@ -33,14 +34,14 @@ def strict_broker(broker: str) -> Iterator[str]:
 
 
 def test_a_refused_record_fails_the_flush_with_the_way_out(strict_broker: str) -> None:
-    producer = LogProducer(strict_broker)
+    producer = LogProducer(Connection(strict_broker))
     producer.append([(TOPIC, b"1", b"good", 0), (TOPIC, b"1", b"bad", FUTURE_MS)])
     with pytest.raises(InvalidInput, match="begin at an earlier time"):
         producer.flush()
 
 
 def test_a_record_refused_earlier_fails_a_later_append(strict_broker: str) -> None:
-    producer = LogProducer(strict_broker)
+    producer = LogProducer(Connection(strict_broker))
     batches = ([(TOPIC, b"1", b"bad", FUTURE_MS)] for _ in range(1_000_000))
     with pytest.raises(InvalidInput, match="begin at an earlier time"):
         deque(map(producer.append, batches), maxlen=0)
@@ -48,7 +49,7 @@ def test_a_record_refused_earlier_fails_a_later_append(strict_broker: str) -> No
 
 def test_messages_reach_a_topic_that_was_made_anew_with_fewer_partitions(broker: str) -> None:
     """The job keeps its producer from batch to batch: what that knows of a topic may be out of date."""
-    client, log = AdminClient({"bootstrap.servers": broker}), KafkaLog(cast(SparkSession, None), broker)
+    client, log = AdminClient({"bootstrap.servers": broker}), KafkaLog(cast(SparkSession, None), Connection(broker))
     messages = pa.table({"key": [str(number) for number in range(100)], "value": ["{}"] * 100})
     for partitions in (6, 1):
         client.create_topics([NewTopic("made-anew", partitions, 1)])["made-anew"].result()

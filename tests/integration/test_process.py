@@ -21,6 +21,7 @@ from lab.benchmarks.processes import processes
 from pipelines import commands
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
@@ -253,7 +254,7 @@ def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:
 def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings) -> None:
     """Last in this module: it takes records from the log, also those that the lake `ended` cannot have read."""
     simulate.run(FEED.model_copy(update={"seed": 7, "count": 1_000}), base)
-    ends = end_offsets(base.bootstrap_servers, ["ship-events"])["ship-events"]
+    ends = end_offsets(Connection(base.bootstrap_servers), ["ship-events"])["ship-events"]
     admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
     for future in admin.delete_records([TopicPartition("ship-events", n, end) for n, end in ends.items()]).values():
         future.result()

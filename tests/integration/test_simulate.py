@@ -11,6 +11,7 @@ from confluent_kafka import TIMESTAMP_CREATE_TIME, Consumer, TopicPartition
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Kafka, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
@@ -33,7 +34,7 @@ def topics(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[st
 def simulated(servers: str, **parameters: object) -> tuple[simulate.SimulateSummary, Log]:
     """A run, and what it added to the log: the records of each partition in the order of their offsets."""
     command = Simulate.model_validate({"seed": 3, "packages": 150, "rate": 0, "start": START, **parameters})
-    before = end_offsets(servers, NAMES)
+    before = end_offsets(Connection(servers), NAMES)
     summary = simulate.run(command, Settings(kafka=Kafka(bootstrap_servers=servers)))
     return summary, added(servers, before, summary.records)
 
@@ -76,7 +77,7 @@ def test_all_records_with_one_key_are_in_one_partition_number_of_both_topics(top
 
 
 def test_feed_that_was_cut_off_goes_on_behind_what_the_log_holds(topics: str) -> None:
-    held = sum(sum(parts.values()) for parts in end_offsets(topics, NAMES).values())
+    held = sum(sum(parts.values()) for parts in end_offsets(Connection(topics), NAMES).values())
     packages = 150 + held  # a feed that certainly has more records than that
 
     _, log = simulated(topics, packages=packages, resume=True, count=500)

@@ -16,6 +16,7 @@ from pipelines import commands
 from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
 from pipelines.io.kafka import admin
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
 from pipelines.settings import Broker, Kafka, Settings
@@ -48,7 +49,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     told = json.loads(pts(stack_settings, "status", "--json").stdout)
     assert told["bootstrap_servers"] == stack_settings.bootstrap_servers
     assert told["services"]["broker"]["state"] == "RUNNING"
-    assert admin.answers(stack_settings.bootstrap_servers)
+    assert admin.answers(Connection(stack_settings.bootstrap_servers))
 
     again = pts(stack_settings, "up", "broker")
     assert (again.returncode, again.stderr.count("\n")) == (StackError.exit_code, 1)
@@ -128,7 +129,7 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     assert {name for names in created for name in names} == {topic.name for topic in TOPICS}
     assert topics.run(commands.Topics(), stack_settings) == ()
     topics.check_topics(stack_settings)
-    assert admin.end_offsets(servers, ["ship-events"]) == {"ship-events": dict.fromkeys(range(4), 0)}
+    assert admin.end_offsets(Connection(servers), ["ship-events"]) == {"ship-events": dict.fromkeys(range(4), 0)}
 
     three = stack_settings.model_copy(update={"kafka": Kafka(partitions=3)})
     assert topics.run(commands.Topics(), three) == (), "what exists has the partitions that it has"
@@ -137,7 +138,7 @@ def test_topics_are_created_once_and_a_different_one_is_refused_with_its_differe
     _set_config(servers, "ship-events", "retention.ms", "1000")
     with pytest.raises(TopicMismatch, match=r"retention\.ms=1000 where the contract says -1: set retention\.ms=-1"):
         topics.run(commands.Topics(), stack_settings)
-    assert "ship-routes" not in admin.topic_states(servers, ["ship-routes"])
+    assert "ship-routes" not in admin.topic_states(Connection(servers), ["ship-routes"])
 
 
 def _run_and_kill_the_broker(settings: Settings) -> None:
@@ -157,5 +158,7 @@ def _set_config(servers: str, topic: str, name: str, value: str) -> None:
     client = AdminClient({"bootstrap.servers": servers})
     for altered in client.incremental_alter_configs([resource]).values():
         altered.result()
-    while admin.topic_states(servers, [topic])[topic].config[name] != value:  # the broker tells of it a little later
+    while (
+        admin.topic_states(Connection(servers), [topic])[topic].config[name] != value
+    ):  # the broker tells of it a little later
         time.sleep(0.05)

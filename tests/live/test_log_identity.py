@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import LogTruncated
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import Message
 from pipelines.io.kafka.log import Offsets
 from pipelines.live import log_identity
@@ -61,7 +62,7 @@ def check(monkeypatch: pytest.MonkeyPatch, there: Iterable[Message], begin: Offs
 
     monkeypatch.setattr(log_identity, "first_messages", first_messages)
     lake: Any = StubLake(ARCHIVED)
-    check_same_log(lake, REACHED, begin | {"ship-routes": {}}, "")
+    check_same_log(lake, REACHED, begin | {"ship-routes": {}}, Connection(""))
     return asked[0]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, TopicMismatch
 from pipelines.io.kafka.admin import records_between
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import OffsetRange, Offsets
 from pipelines.live import progress as module
 from pipelines.live.progress import LiveProgress
@@ -32,7 +33,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 def progress(lake: Path, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], Offsets]) -> LiveProgress:
     """Of a job at the begin of a log that ends there."""
     monkeypatch.setattr(module, "end_offsets", lambda _servers, _topics: ends())
-    return LiveProgress("", list(START), START, str(lake))
+    return LiveProgress(Connection(""), list(START), START, str(lake))
 
 
 def becomes(expected: Callable[[], bool]) -> bool:

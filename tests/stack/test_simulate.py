@@ -14,7 +14,7 @@ from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-SETTINGS = Settings(kafka=Kafka(bootstrap_servers="nowhere:9092", ship_routes_format="json"))
+SETTINGS = Settings(kafka=Kafka(bootstrap_servers="localhost:1", ship_routes_format="json"))
 
 
 class MemoryLog:
@@ -97,7 +97,7 @@ def test_sigterm_flushes_what_was_handed_over_and_gives_a_summary(
 
 def test_a_missing_topic_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulate, "topic_states", lambda _servers, _names: {"ship-events": None})
-    with pytest.raises(TopicMismatch, match="no topic ship-routes at nowhere:9092: create them with `pts topics`"):
+    with pytest.raises(TopicMismatch, match="no topic ship-routes at localhost:1: create them with `pts topics`"):
         simulate.run(command(), SETTINGS)
 
 

@@ -16,11 +16,12 @@ from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
 from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
+from pipelines.kafka_security import Security
 from pipelines.settings import Airflow, Broker, Kafka, Settings
 from pipelines.stack import broker, stack
 
 AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
-EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092")
+EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092", security=Security(protocol="SSL"))
 
 
 @contextmanager

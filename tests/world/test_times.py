@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import SAME_CALENDAR_MS, KafkaLog, OffsetRange
 from pipelines.queries import quarantine
 from pipelines.queries.explain import explanation
@@ -100,7 +101,7 @@ def test_both_readers_of_the_log_give_the_same_records(spark: SparkSession, sett
     send(settings, scan(1, "10:40", stop=5, offset=0))
     log = [record for record in read_log(settings.bootstrap_servers) if record.topic == "ship-events"]
     ends = {record.partition: record.offset + 1 for record in sorted(log, key=lambda record: record.offset)}
-    kafka = KafkaLog(spark, settings.bootstrap_servers)
+    kafka = KafkaLog(spark, Connection(settings.bootstrap_servers))
     told = dict.fromkeys(ends, 0)
     for record in log:
         if not SAME_CALENDAR_MS <= record.timestamp_ms < UNCOUNTED_MS:

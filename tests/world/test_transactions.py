@@ -10,6 +10,7 @@ from pipelines import commands
 from pipelines.checks import health, verify
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import end_offsets, records_between
+from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Settings
 from tests.brokers import drain, empty_log
 from tests.comparison import assert_lake_equals_log
@@ -67,7 +68,7 @@ def test_aborted_records_are_none_and_open_ones_are_none_yet(spark: SparkSession
     (events, routes) = verify.run(commands.Verify(), settings).topics
     assert (events.read_count, events.gap_count) == (2, 5), "three aborted records, two markers"
     assert (routes.read_count, routes.gap_count) == (1, 2)
-    behind = health.reached(LakeReader(settings.lake_root)), end_offsets(settings.bootstrap_servers, INPUTS)
+    behind = health.reached(LakeReader(settings.lake_root)), end_offsets(Connection(settings.bootstrap_servers), INPUTS)
     assert records_between(*behind) == 0, "what is open is not behind"
 
     left_open.commit_transaction(30)
@@ -77,13 +78,13 @@ def test_aborted_records_are_none_and_open_ones_are_none_yet(spark: SparkSession
 
 
 def test_log_may_end_with_what_was_taken_back(spark: SparkSession, settings: Settings) -> None:
-    before = end_offsets(settings.bootstrap_servers, [EVENTS])[EVENTS][0]
+    before = end_offsets(Connection(settings.bootstrap_servers), [EVENTS])[EVENTS][0]
     for _ in range(2):
         producer = begun(settings, "last")
         send(producer, scan(5, stop=5, offset=0), scan(6, stop=6, offset=0), scan(7, stop=7, offset=0))
         producer.abort_transaction(30)
         drain(spark, settings)
-    assert end_offsets(settings.bootstrap_servers, [EVENTS])[EVENTS][0] == before + 8
+    assert end_offsets(Connection(settings.bootstrap_servers), [EVENTS])[EVENTS][0] == before + 8
     assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
     drain(spark, settings)
     assert verify.run(commands.Verify(), settings).topics[0].read_count == 4

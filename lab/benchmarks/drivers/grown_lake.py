@@ -23,6 +23,7 @@ from pipelines.engine.batch import Batch
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import ranges_between
 from pipelines.session import open_session
 from pipelines.settings import load_settings
@@ -59,7 +60,7 @@ def main() -> None:
     fill(lake, GOLD_REMAINING_STOPS, reports(spark, packages, begin))
     fill(lake, GOLD_STOP_ACTIVITY, windows(spark, begin))
     checkpoint_id = str(uuid.uuid4())
-    offsets = {topic: dict.fromkeys(parts, 0) for topic, parts in end_offsets(servers, TOPICS).items()}
+    offsets = {topic: dict.fromkeys(parts, 0) for topic, parts in end_offsets(Connection(servers), TOPICS).items()}
     now = datetime.now(UTC)
     row = LedgerRow(
         batch_id=0,

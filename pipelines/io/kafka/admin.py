@@ -1,6 +1,6 @@
 """Topics and offsets of a cluster, without a JVM.
 
-`BrokerUnavailable` comes within about 5 s when no broker answers, `AccessDenied` at once when one does not let us in.
+`BrokerUnavailable` comes within about 5 s when no broker answers, `AccessRefused` at once when one does not let us in.
 """
 
 import time
@@ -23,7 +23,7 @@ from confluent_kafka.cimpl import NewTopic
 from pipelines.contracts.topics import Topic
 from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.refusals import MISSING_RIGHT, Refusals, check_plaintext, check_right
+from pipelines.io.kafka.refusals import MISSING_RIGHT, Refusals, check_protocol, check_right
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -64,7 +64,7 @@ class Admin(AdminClient):
         super().__init__(options)
 
     def result(self, future: "Future[V]") -> V:
-        """The answer to a question. Raises `AccessDenied` as soon as it is known that there will be none."""
+        """The answer to a question. Raises `AccessRefused` as soon as it is known that there will be none."""
         while True:
             self.poll(0)
             self._refusals.check()
@@ -227,7 +227,7 @@ def _reaching(connection: Connection) -> Iterator[Admin]:
         reason: KafkaError = error.args[0]
         check_right(connection, reason)
         if reason.code() in NO_ANSWER:
-            check_plaintext(connection)
+            check_protocol(connection)
             raise BrokerUnavailable(
                 f"No Kafka broker answers at {connection}. `pts up broker` starts the embedded one; "
                 "PTS_KAFKA__BOOTSTRAP_SERVERS names another."

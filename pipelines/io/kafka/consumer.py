@@ -11,7 +11,7 @@ from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import GROUP, Connection
 from pipelines.io.kafka.log import Offsets
-from pipelines.io.kafka.refusals import Refusals, check_plaintext, check_right
+from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
 
 PATIENCE_SECONDS = 10.0
 """For the next message that the log is known to hold."""
@@ -31,7 +31,7 @@ class Message:
 def messages(connection: Connection, topic: str) -> Iterator[Message]:
     """All that the topic holds now, in the order of each partition.
 
-    Raises `BrokerUnavailable` when no broker answers, or does not go on answering, and `AccessDenied`.
+    Raises `BrokerUnavailable` when no broker answers, or does not go on answering, and `AccessRefused`.
     """
     begin, end = (edge(connection, [topic])[topic] for edge in (begin_offsets, end_offsets))
     starts = {partition: begin[partition] for partition in end if begin[partition] < end[partition]}
@@ -90,7 +90,7 @@ def _polled(
                 check_right(connection, error)
             if found is None or (error and error.code() != KafkaError._PARTITION_EOF):
                 if time.monotonic() > deadline:
-                    check_plaintext(connection)
+                    check_protocol(connection)
                     topics = ", ".join(starts)
                     raise BrokerUnavailable(f"The broker at {connection} does not give out what {topics} holds.")
                 continue

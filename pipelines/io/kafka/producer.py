@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.errors import BrokerUnavailable, InvalidInput, PtsError
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.refusals import MISSING_RIGHT, RIGHT, Refusals, check_plaintext, denied
+from pipelines.io.kafka.refusals import MISSING_RIGHT, RIGHT, Refusals, check_protocol, denied
 
 DELIVERY_SECONDS = 30.0
 """How long a record may wait for its acknowledgement: a broker's restart is survived, its loss is told soon."""
@@ -37,7 +37,7 @@ class TopicChanged(BrokerUnavailable):
 class LogProducer:
     """A producer that fails loudly: after `flush`, every record is acknowledged by all replicas.
 
-    `append` and `flush` raise `InvalidInput`, `AccessDenied` or `BrokerUnavailable` once a record is refused, or not
+    `append` and `flush` raise `InvalidInput`, `AccessRefused` or `BrokerUnavailable` once a record is refused, or not
     taken in time.
 
     Args:
@@ -94,7 +94,7 @@ class LogProducer:
         while waiting := self._producer.flush(FLUSH_SECONDS):
             self._poll(0)
             if time.monotonic() > deadline:
-                check_plaintext(self._connection)
+                check_protocol(self._connection)
                 raise BrokerUnavailable(
                     f"The broker at {self._connection} did not acknowledge {waiting:,} records in time."
                 )
@@ -117,6 +117,8 @@ class LogProducer:
                 f"The broker at {self._connection} refuses timestamps that are more than an hour ahead of its clock: "
                 "begin at an earlier time, six weeks ago for a whole feed."
             )
+        if error.code() not in CHANGED:
+            check_protocol(self._connection)
         kind = TopicChanged if error.code() in CHANGED else BrokerUnavailable
         return kind(
             f"The broker at {self._connection} did not take a record ({error.str()}): is it running, with room on disk?"

@@ -1,5 +1,6 @@
 """Records that Spark's Kafka source cannot read, read by Spark tasks in Python: slower, and whatever their time is."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from typing import cast
@@ -30,6 +31,7 @@ SCHEMA = pa.schema(
 BYTES_AT_ONCE = 8 << 20
 RECORDS_AT_ONCE = 5_000
 PATIENCE_SECONDS = 30.0
+POLL_SECONDS = 0.5
 
 
 def records_by_tasks(spark: SparkSession, connection: Connection, ranges: Sequence[Range]) -> DataFrame:
@@ -65,9 +67,13 @@ def _read(connection: Connection, wanted: Range) -> Iterator[pa.RecordBatch]:
         consumer.assign([TopicPartition(topic, partition, start)])
         rows: list[Message] = []
         size, is_done = 0, start >= end
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not is_done:
-            found = consumer.poll(PATIENCE_SECONDS)
+            found = consumer.poll(POLL_SECONDS)
             refusals.check()
+            if found is None and time.monotonic() < deadline:
+                continue
+            deadline = time.monotonic() + PATIENCE_SECONDS
             if found is None:
                 raise KafkaException(KafkaError(KafkaError._TIMED_OUT))
             if (error := found.error()) and error.code() == KafkaError._AUTO_OFFSET_RESET:

@@ -5,7 +5,7 @@ import ssl
 
 from confluent_kafka import KafkaError
 
-from pipelines.errors import AccessDenied
+from pipelines.errors import AccessRefused
 from pipelines.io.kafka.connection import Connection
 from pipelines.kafka_security import PREFIX, hosts
 
@@ -31,6 +31,9 @@ MISSING_RIGHT = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
+OF_THE_CLIENT = "SSL alert number"
+"""How librdkafka tells that a broker, and not itself, broke off: it did so for what it was shown, or not shown."""
+
 HANDSHAKE_SECONDS = 2.0
 
 
@@ -44,32 +47,38 @@ class Refusals:
         self._error: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:
-        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL):
+        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL) or OF_THE_CLIENT in error.str():
             self._error = self._error or error
 
     def check(self) -> None:
-        """Raises `AccessDenied` once the client was refused."""
-        if self._error:
-            reason = LOGIN if self._error.code() == KafkaError._AUTHENTICATION else _of_tls(self._connection)
-            raise denied(self._connection, reason or CLIENT_CERTIFICATE, self._error)
+        """Raises `AccessRefused` once the client was refused."""
+        if self._error is None:
+            return
+        if self._error.code() == KafkaError._AUTHENTICATION:
+            reason = LOGIN
+        elif OF_THE_CLIENT in self._error.str():
+            reason = CLIENT_CERTIFICATE
+        else:
+            reason = _of_tls(self._connection) or UNTRUSTED
+        raise denied(self._connection, reason, self._error)
 
 
-def denied(connection: Connection, reason: str, error: KafkaError) -> AccessDenied:
+def denied(connection: Connection, reason: str, error: KafkaError) -> AccessRefused:
     """The refusal, with who was refused where, and the client's own words."""
     who = connection.security.username or connection.security.client_id
-    return AccessDenied(f"{reason} {f'{who} at ' if who else ''}{connection} was told: {error.str()}")
+    return AccessRefused(f"{reason} {f'{who} at ' if who else ''}{connection} was told: {error.str()}")
 
 
 def check_right(connection: Connection, error: KafkaError) -> None:
-    """Raises `AccessDenied` for an error that says that a right is missing."""
+    """Raises `AccessRefused` for an error that says that a right is missing."""
     if error.code() in MISSING_RIGHT:
         raise denied(connection, RIGHT, error)
 
 
-def check_plaintext(connection: Connection) -> None:
-    """Raises `AccessDenied` where brokers that give no answer to plain text give one to TLS."""
-    if not connection.security.is_encrypted and (reason := _of_tls(connection)):
-        raise AccessDenied(f"{reason} They are at {connection}.")
+def check_protocol(connection: Connection) -> None:
+    """Raises `AccessRefused` where brokers that give no answer speak TLS and the client does not, or the reverse."""
+    if reason := _of_tls(connection):
+        raise AccessRefused(f"{reason} They are at {connection}.")
 
 
 def _of_tls(connection: Connection) -> str | None:

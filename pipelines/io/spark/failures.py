@@ -8,7 +8,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 
 from pipelines.errors import (
-    AccessDenied,
+    AccessRefused,
     AnotherWriter,
     BrokerUnavailable,
     JavaEnded,
@@ -30,6 +30,7 @@ class Cause(NamedTuple):
 
 
 CAUSES = (
+    Cause(r"errors\.AccessRefused: ", AccessRefused, "Kafka brokers and a task of Spark do not trust each other."),
     Cause(
         r"No space left on device|Disk quota exceeded",
         LakeUnavailable,
@@ -60,16 +61,16 @@ CAUSES = (
         AnotherWriter,
         "Another live job took over this checkpoint. Stop one of the two.",
     ),
-    Cause(r"CertificateExpiredException|CertificateNotYetValidException", AccessDenied, refusals.EXPIRED),
-    Cause(r"PKIX path|No subject alternative|No name matching", AccessDenied, refusals.UNTRUSTED),
+    Cause(r"CertificateExpiredException|CertificateNotYetValidException", AccessRefused, refusals.EXPIRED),
+    Cause(r"PKIX path|No subject alternative|No name matching", AccessRefused, refusals.UNTRUSTED),
     Cause(
         r"certificate_required|bad_certificate|certificate_unknown|unknown_ca",
-        AccessDenied,
+        AccessRefused,
         refusals.CLIENT_CERTIFICATE,
     ),
-    Cause(r"Unsupported or unrecognized SSL message", AccessDenied, refusals.NO_TLS),
-    Cause(r"SaslAuthenticationException|UnsupportedSaslMechanismException", AccessDenied, refusals.LOGIN),
-    Cause(r"\w+AuthorizationException", AccessDenied, refusals.RIGHT),
+    Cause(r"Unsupported or unrecognized SSL message", AccessRefused, refusals.NO_TLS),
+    Cause(r"SaslAuthenticationException|UnsupportedSaslMechanismException", AccessRefused, refusals.LOGIN),
+    Cause(r"\w+AuthorizationException", AccessRefused, refusals.RIGHT),
     Cause(
         r"org\.apache\.kafka\.common\.errors\."
         r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable|LeaderNotAvailable|NotLeaderOrFollower"

@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 from pipelines import java_process
 from pipelines.errors import BrokerUnavailable, PtsError
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.refusals import check_plaintext
+from pipelines.io.kafka.refusals import check_protocol
 from pipelines.io.spark.failures import explained
 from pipelines.java_process import LAST_WORDS_SECONDS
 from pipelines.session import close_session, open_session
@@ -23,7 +23,7 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
         with explained():
             yield spark
     except BrokerUnavailable:
-        check_plaintext(Connection.of(settings))  # of which Java's clients, too, know only that nobody answered
+        check_protocol(Connection.of(settings))  # of a wrong one, Java's clients tell that nobody answered
         raise
     except PtsError:
         raise

@@ -7,6 +7,7 @@ from confluent_kafka import KafkaError, KafkaException
 
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka import admin
+from pipelines.io.kafka.connection import Connection
 
 IN_DOUBT = [
     KafkaError.NOT_LEADER_FOR_PARTITION,
@@ -29,6 +30,9 @@ class Cluster:
         answer = KafkaException(KafkaError(self._errors.pop(0))) if self._errors else SimpleNamespace(offset=7)
         return {part: _done(answer) for part in wanted}
 
+    def result(self, answer: Future[Any]) -> Any:
+        return answer.result()
+
 
 def _done(answer: Any) -> "Future[Any]":
     future: Future[Any] = Future()
@@ -44,14 +48,14 @@ def test_offsets_are_asked_for_again_while_a_partitions_leader_is_in_doubt(
     code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(admin, "_client", lambda _: Cluster([code, code]))
-    assert admin.end_offsets("here:9092", ["ship-events"]) == {"ship-events": {0: 7}}
+    assert admin.end_offsets(Connection("here:9092"), ["ship-events"]) == {"ship-events": {0: 7}}
 
 
 def test_another_refusal_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster = Cluster([KafkaError.TOPIC_AUTHORIZATION_FAILED])
+    cluster = Cluster([KafkaError.UNSUPPORTED_VERSION])
     monkeypatch.setattr(admin, "_client", lambda _: cluster)
     with pytest.raises(BrokerUnavailable, match="refuses"):
-        admin.end_offsets("here:9092", ["ship-events"])
+        admin.end_offsets(Connection("here:9092"), ["ship-events"])
 
 
 def test_topic_that_goes_away_between_two_questions_does_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,4 +65,4 @@ def test_topic_that_goes_away_between_two_questions_does_not_exist(monkeypatch: 
         cluster, "describe_configs", lambda asked, **_: {each: _done(gone) for each in asked}, raising=False
     )
     monkeypatch.setattr(admin, "_client", lambda _: cluster)
-    assert admin.topic_states("here:9092", ["ship-events"]) == {}
+    assert admin.topic_states(Connection("here:9092"), ["ship-events"]) == {}

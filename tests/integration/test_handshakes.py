@@ -1,0 +1,183 @@
+"""What each client makes of certificates and tokens, on ports that speak no Kafka."""
+
+import socket
+import threading
+import time
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.errors import AccessRefused
+from pipelines.io.kafka import admin, consumer, producer
+from pipelines.io.kafka.connection import Connection
+from pipelines.kafka_security import Security
+from pipelines.stack.certificates import renew
+from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark, reads_by_tasks
+from tests.tls import tls_port
+
+Client = Callable[[Connection, str, SparkSession], None]
+A_YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
+TOPIC = "ship-events"
+
+
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(consumer, "PATIENCE_SECONDS", 1.0)
+    monkeypatch.setattr(producer, "DELIVERY_SECONDS", 1.0)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    renew(folder)
+    return folder
+
+
+@pytest.mark.parametrize("client", [*CLIENTS, pytest.param(reads_by_tasks, marks=pytest.mark.long)])
+def test_expired_certificate_is_told_from_an_untrusted_one(client: Client, spark: SparkSession, tmp_path: Path) -> None:
+    renew(tmp_path, A_YEAR_AGO)
+    with tls_port(tmp_path) as there:
+        connection = Connection(there.address, Security(protocol="SSL", ca_file=tmp_path / "ca.pem"))
+        with pytest.raises(AccessRefused, match="certificate of a Kafka broker has expired"):
+            client(connection, TOPIC, spark)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_untrusted_certificate_is_named(
+    client: Client, spark: SparkSession, certificates: Path, tmp_path: Path
+) -> None:
+    renew(tmp_path)
+    with tls_port(tmp_path) as there:
+        connection = Connection(there.address, Security(protocol="SSL", ca_file=certificates / "ca.pem"))
+        with pytest.raises(AccessRefused, match=r"is not trusted: PTS_KAFKA__SECURITY__CA_FILE"):
+            client(connection, TOPIC, spark)
+
+
+@pytest.mark.parametrize("client", [asks, consumes, produces])
+def test_plain_text_to_a_port_that_wants_tls_is_named(client: Client, spark: SparkSession, certificates: Path) -> None:
+    with (
+        tls_port(certificates) as there,
+        pytest.raises(AccessRefused, match=r"want TLS, .* speaks plain text: set PTS_KAFKA__SECURITY__PROTOCOL"),
+    ):
+        client(Connection(there.address), TOPIC, spark)
+
+
+@pytest.mark.parametrize("client", [asks, consumes, produces])
+def test_tls_to_a_port_that_knows_only_plain_text_is_named(
+    client: Client, spark: SparkSession, certificates: Path
+) -> None:
+    security = Security(protocol="SSL", ca_file=certificates / "ca.pem")
+    with (
+        plain_port() as address,
+        pytest.raises(AccessRefused, match=r"do not speak TLS on this port: PTS_KAFKA__SECURITY__PROTOCOL"),
+    ):
+        client(Connection(address, security), TOPIC, spark)
+
+
+@pytest.mark.parametrize("client", [asks, reads_by_spark])
+def test_client_certificate_is_shown_by_each_client(
+    client: Client, spark: SparkSession, certificates: Path, tmp_path: Path
+) -> None:
+    own = {"certificate_file": certificates / "controller.pem", "key_file": certificates / "controller.pem"}
+    security = Security.model_validate({"protocol": "SSL", "ca_file": certificates / "ca.pem"} | own)
+    with tls_port(certificates, wants_client=True) as there:
+        with in_a_thread(client, Connection(there.address, security), spark):
+            wait_until(lambda: bool(there.clients))
+            renew(tmp_path)
+            there.context.load_cert_chain(tmp_path / "broker.pem")  # untrusted: so the client gives up
+    assert {str(each["subject"]) for each in there.clients} == {"((('commonName', 'controller'),),)"}
+
+
+@pytest.mark.parametrize("client", [asks, reads_by_spark])
+def test_client_without_the_certificate_that_is_wanted_is_told_so(
+    client: Client, spark: SparkSession, certificates: Path
+) -> None:
+    security = Security(protocol="SSL", ca_file=certificates / "ca.pem")
+    with (
+        tls_port(certificates, wants_client=True) as there,
+        pytest.raises(AccessRefused, match="refuse this client's certificate, or want one"),
+    ):
+        client(Connection(there.address, security), TOPIC, spark)
+
+
+@pytest.mark.parametrize("client", [asks, reads_by_spark])
+def test_token_is_asked_for_with_the_clients_id_and_secret(
+    client: Client, spark: SparkSession, certificates: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with token_endpoint() as (url, asked), tls_port(certificates) as there:
+        assert spark._jvm is not None
+        spark._jvm.System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", url)
+        security = Security.model_validate(
+            {"protocol": "SASL_SSL", "ca_file": certificates / "ca.pem", "mechanism": "OAUTHBEARER"}
+            | {"token_endpoint_url": url, "client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
+        )
+        with in_a_thread(client, Connection(there.address, security), spark):
+            wait_until(lambda: bool(asked))
+    assert asked[0] == ("pts:hunter2", "grant_type=client_credentials&scope=kafka")
+
+
+@contextmanager
+def plain_port() -> Iterator[str]:
+    """A port that breaks off, as a broker does that hears TLS and expects Kafka's protocol."""
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                client, _ = server.accept()
+                with client, suppress(OSError):
+                    client.recv(4)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+@contextmanager
+def token_endpoint() -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Its address, and what it is asked: login and form. It gives a token that is of use for nothing."""
+    asked: list[tuple[str, str]] = []
+
+    class Endpoint(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            login = b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
+            asked.append((login, self.rfile.read(int(self.headers["Content-Length"])).decode()))
+            self.send_response(403)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/token", asked
+        server.shutdown()
+
+
+@contextmanager
+def in_a_thread(client: Client, connection: Connection, spark: SparkSession) -> Iterator[None]:
+    """A client that goes on until it is refused."""
+
+    def run() -> None:
+        with suppress(Exception):
+            client(connection, TOPIC, spark)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join()
+
+
+def wait_until(is_done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not is_done():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)

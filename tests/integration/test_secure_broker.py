@@ -1,0 +1,162 @@
+"""The embedded broker of the secure profile: TLS, logins, rights, and what a client without them is told."""
+
+import os
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines import commands
+from pipelines.errors import AccessRefused
+from pipelines.io.kafka import admin, consumer
+from pipelines.io.kafka.connection import Connection, Principal, secrets_of
+from pipelines.io.kafka.log import KafkaLog, OffsetRange
+from pipelines.io.spark import spark_job
+from pipelines.kafka_security import Security
+from pipelines.settings import Settings
+from pipelines.stack import certificates, simulate, stack
+from tests.brokers import drain, embedded
+from tests.comparison import assert_lake_equals_log
+from tests.integration.kafka_clients import asks, consumes, produces, reads_by_spark
+from tests.integration.log_reader import read_log
+from tests.permissions import permitted_beyond
+
+Client = Callable[[Connection, str, SparkSession], None]
+FEED = commands.Simulate(seed=5, packages=100, rate=0)
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Settings of a stack whose broker runs, with its topics and rights."""
+    settings = embedded(tmp_path_factory.mktemp("secure"), "secure")
+    before = os.umask(0o022)  # the least careful
+    try:
+        stack.start(["broker"], settings, lambda _: None)
+        yield settings
+    finally:
+        os.umask(before)
+        stack.stop(settings, lambda _: None)
+
+
+def with_password(connection: Connection, password: str) -> Connection:
+    told = connection.security.model_dump(exclude_none=True, exclude={"password_file"})
+    return replace(connection, security=Security.model_validate(told | {"password": password}))
+
+
+def test_drained_job_equals_the_oracle(spark: SparkSession, secure: Settings) -> None:
+    simulate.run(FEED, secure)
+    drain(spark, secure)
+    log = read_log(secure.bootstrap_servers, security=Connection.of(secure, "admin").security)
+    assert len(log) > 1_000
+    assert_lake_equals_log(secure.lake_root, log)
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_wrong_password_is_named(client: Client, spark: SparkSession, secure: Settings) -> None:
+    with pytest.raises(AccessRefused, match="refuse the login: check user, secret and mechanism") as refusal:
+        client(with_password(Connection.of(secure), "hunter2"), "ship-events", spark)
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("client", "principal", "topic"),
+    [
+        (asks, "simulator", "package-reports"),
+        (consumes, "simulator", "ship-events"),
+        (reads_by_spark, "simulator", "ship-events"),
+        (produces, "simulator", "package-reports"),
+        (produces, "job", "ship-events"),
+        (produces, "job", "ship-routes"),
+    ],
+)
+def test_who_was_not_given_a_right_has_none(
+    client: Client, principal: Principal, topic: str, spark: SparkSession, secure: Settings
+) -> None:
+    with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
+        client(Connection.of(secure, principal), topic, spark)
+
+
+@pytest.mark.parametrize("client", [asks, consumes])
+def test_plain_text_is_named(
+    client: Client, spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admin, "TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(consumer, "PATIENCE_SECONDS", 1.0)
+    with pytest.raises(AccessRefused, match="want TLS, and this client speaks plain text"):
+        client(Connection(secure.bootstrap_servers), "ship-events", spark)
+
+
+def test_plain_text_by_spark_is_named(spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Java's clients know only that nobody answered, and that after minutes: here, they have said so."""
+    monkeypatch.setattr(spark_job, "open_session", lambda *_: spark)
+    monkeypatch.setattr(spark_job, "close_session", lambda _: None)
+    plain = secure.model_copy(update={"profile": "plain"})
+    with (
+        pytest.raises(AccessRefused, match="want TLS, and this client speaks plain text"),
+        spark_job.spark_job(plain, "test"),
+    ):
+        raise RuntimeError("org.apache.kafka.common.errors.TimeoutException: Timeout of 60000ms expired")
+
+
+def test_login_shows_in_no_plan_of_spark(spark: SparkSession, secure: Settings) -> None:
+    connection = Connection.of(secure)
+    password = connection.security.secret("password")
+    log = KafkaLog(spark, connection)
+    batch = log.records("ship-events", [OffsetRange("ship-events", 0, 0, 1)])
+    stream = log.stream(["ship-events"], {"ship-events": {0: 0}}, 1)
+    for frame in (batch, stream):
+        plan = frame._jdf.queryExecution()
+        shown = f"{plan.toString()}{plan.logical().toJSON()}"
+        assert "afka" in shown
+        assert password not in shown
+        assert "LoginModule" not in shown
+
+
+def test_secrets_are_in_files_of_this_user_and_nowhere_else(secure: Settings) -> None:
+    folder = secrets_of(secure.home)
+    assert {path.name for path in folder.iterdir()} == {
+        *("ca.key", "ca.pem", "broker.pem", "controller.pem"),
+        *("admin.password", "job.password", "simulator.password"),
+    }
+    assert permitted_beyond(0o077, folder) == {}
+    assert (secure.home / "kafka" / "server.properties").stat().st_mode & 0o077 == 0
+    passwords = {path.read_text() for path in folder.glob("*.password")}
+    assert len(passwords) == 3
+    pid = stack.services(secure)["broker"].pid
+    shown = Path(f"/proc/{pid}/cmdline").read_text() + "".join(
+        log.read_text() for log in (secure.home / "logs").glob("*.log")
+    )
+    assert not any(password in shown for password in passwords)
+
+
+def test_certificate_is_renewed_while_the_broker_runs(
+    secure: Settings, monkeypatch: pytest.MonkeyPatch, spark: SparkSession
+) -> None:
+    before, pid = served(secure), stack.services(secure)["broker"].pid
+    told = certificates.run(commands.Certificates(), secure)
+    assert served(secure) == before, "it is far from its end"
+    monkeypatch.setattr(certificates, "RENEWED_BEFORE", certificates.LIFETIMES["broker"])
+    assert certificates.run(commands.Certificates(), secure)["broker"] > told["broker"]
+    deadline = time.monotonic() + 20
+    while before in {served(secure) for _ in range(4)}:  # each of its threads, in turn
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    asks(Connection.of(secure), "ship-events", spark)
+    assert stack.services(secure)["broker"].pid == pid
+
+
+def served(settings: Settings) -> str:
+    """The serial number of the certificate that the broker shows."""
+    context = ssl.create_default_context(cafile=secrets_of(settings.home) / "ca.pem")
+    with (
+        socket.create_connection(("127.0.0.1", settings.broker.port), 10) as plain,
+        context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+    ):
+        certificate = connection.getpeercert()
+        assert certificate is not None
+        return str(certificate["serialNumber"])

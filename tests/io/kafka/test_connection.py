@@ -1,0 +1,150 @@
+"""The options that each kind of client gets from one definition."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, Encoding, PrivateFormat
+
+from pipelines.errors import BrokerUnavailable, InvalidInput
+from pipelines.io.kafka.connection import Connection, password_file, secrets_of
+from pipelines.kafka_security import Security
+from pipelines.settings import Settings
+
+SERVERS = "kafka.example.org:9094"
+AWKWARD = 'hun"ter\\2'
+"""A password that would end its own quotation."""
+
+
+def test_plain_text_is_said() -> None:
+    assert Connection("127.0.0.1:1").client_options() == {
+        "bootstrap.servers": "127.0.0.1:1",
+        "security.protocol": "PLAINTEXT",
+    }
+    assert Connection("127.0.0.1:1").spark_options() == {
+        "kafka.bootstrap.servers": "127.0.0.1:1",
+        "kafka.security.protocol": "PLAINTEXT",
+    }
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "module"),
+    [
+        ("PLAIN", "plain.PlainLoginModule"),
+        ("SCRAM-SHA-256", "scram.ScramLoginModule"),
+        ("SCRAM-SHA-512", "scram.ScramLoginModule"),
+    ],
+)
+def test_login_of_a_user(mechanism: str, module: str, tmp_path: Path) -> None:
+    (tmp_path / "ca.pem").write_text("authorities")
+    security = Security.model_validate(
+        {"protocol": "SASL_SSL", "mechanism": mechanism, "username": "pts", "password": AWKWARD}
+        | {"ca_file": tmp_path / "ca.pem"}
+    )
+    connection = Connection(SERVERS, security)
+    assert connection.client_options() == {
+        "bootstrap.servers": SERVERS,
+        "security.protocol": "SASL_SSL",
+        "ssl.ca.location": str(tmp_path / "ca.pem"),
+        "sasl.mechanism": mechanism,
+        "sasl.username": "pts",
+        "sasl.password": AWKWARD,
+    }
+    assert connection.spark_options() == {
+        "kafka.bootstrap.servers": SERVERS,
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.ssl.truststore.type": "PEM",
+        "kafka.ssl.truststore.location": str(tmp_path / "ca.pem"),
+        "kafka.sasl.mechanism": mechanism,
+        "kafka.sasl.jaas.config": f'org.apache.kafka.common.security.{module} required username="pts" '
+        'password="hun\\"ter\\\\2";',
+    }
+
+
+def test_client_certificate_whose_key_has_a_password(tmp_path: Path) -> None:
+    key = generate_private_key(65537, 2048).private_bytes(
+        Encoding.PEM, PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(b"hunter2")
+    )
+    (tmp_path / "me.key").write_bytes(key)
+    (tmp_path / "me.pem").write_text("certificate")
+    security = Security.model_validate(
+        {"protocol": "SSL", "certificate_file": tmp_path / "me.pem", "key_file": tmp_path / "me.key"}
+        | {"key_password": "hunter2"}
+    )
+    assert Connection(SERVERS, security).client_options() == {
+        "bootstrap.servers": SERVERS,
+        "security.protocol": "SSL",
+        "ssl.certificate.location": str(tmp_path / "me.pem"),
+        "ssl.key.location": str(tmp_path / "me.key"),
+        "ssl.key.password": "hunter2",
+    }
+    options = Connection(SERVERS, security).spark_options()
+    assert options.pop("kafka.ssl.keystore.key").startswith("-----BEGIN PRIVATE KEY-----"), "the only form of Java"
+    assert options == {
+        "kafka.bootstrap.servers": SERVERS,
+        "kafka.security.protocol": "SSL",
+        "kafka.ssl.keystore.type": "PEM",
+        "kafka.ssl.keystore.certificate.chain": "certificate",
+    }
+    wrong = security.model_copy(update={"key_password": None})
+    with pytest.raises(InvalidInput, match=r"KEY_FILE=.*me.key is no private key in PEM that .*KEY_PASSWORD opens"):
+        Connection(SERVERS, wrong).spark_options()
+
+
+def test_tokens_by_client_credentials() -> None:
+    security = Security.model_validate(
+        {"protocol": "SASL_SSL", "mechanism": "OAUTHBEARER", "token_endpoint_url": "https://id.example.org/token"}
+        | {"client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
+    )
+    assert Connection(SERVERS, security).client_options() == {
+        "bootstrap.servers": SERVERS,
+        "security.protocol": "SASL_SSL",
+        "sasl.mechanism": "OAUTHBEARER",
+        "sasl.oauthbearer.method": "oidc",
+        "sasl.oauthbearer.token.endpoint.url": "https://id.example.org/token",
+        "sasl.oauthbearer.client.id": "pts",
+        "sasl.oauthbearer.client.secret": "hunter2",
+        "sasl.oauthbearer.scope": "kafka",
+    }
+    module = "org.apache.kafka.common.security.oauthbearer"
+    assert Connection(SERVERS, security).spark_options() == {
+        "kafka.bootstrap.servers": SERVERS,
+        "kafka.security.protocol": "SASL_SSL",
+        "kafka.sasl.mechanism": "OAUTHBEARER",
+        "kafka.sasl.jaas.config": f'{module}.OAuthBearerLoginModule required clientId="pts" clientSecret="hunter2" '
+        'scope="kafka";',
+        "kafka.sasl.login.callback.handler.class": f"{module}.OAuthBearerLoginCallbackHandler",
+        "kafka.sasl.oauthbearer.token.endpoint.url": "https://id.example.org/token",
+    }
+
+
+def test_file_that_is_not_there_is_named_with_its_setting(tmp_path: Path) -> None:
+    connection = Connection(SERVERS, Security(protocol="SSL", ca_file=tmp_path / "ca.pem"))
+    for options in (connection.client_options, connection.spark_options):
+        with pytest.raises(InvalidInput, match=r"CA_FILE=.*ca.pem cannot be read: No such file or directory\."):
+            options()
+
+
+def test_embedded_broker_has_a_login_for_each_principal_once_it_was_started(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, profile="secure")
+    with pytest.raises(BrokerUnavailable, match="no login of simulator: `pts up broker` makes it"):
+        Connection.of(settings, "simulator")
+    folder = secrets_of(tmp_path)
+    folder.mkdir(parents=True)
+    (folder / "ca.pem").write_text("authority")
+    password_file(folder, "simulator").write_text("hunter2")
+    options = Connection.of(settings, "simulator").client_options()
+    assert (options["sasl.username"], options["sasl.password"]) == ("simulator", "hunter2")
+    assert options["security.protocol"] == "SASL_SSL"
+
+
+def test_connection_is_shown_without_secrets_and_travels_to_tasks_with_them() -> None:
+    security = Security.model_validate(
+        {"protocol": "SASL_SSL", "mechanism": "PLAIN", "username": "pts", "password": "hunter2"}
+    )
+    connection = Connection(SERVERS, security)
+    assert str(connection) == SERVERS
+    assert "hunter2" not in f"{connection!r}"
+    assert pickle.loads(pickle.dumps(connection)) == connection
+    assert len({connection, Connection(SERVERS, security)}) == 1
