@@ -87,11 +87,13 @@ def test_client_certificate_is_shown_by_each_client(
 ) -> None:
     own = {"certificate_file": certificates / "controller.pem", "key_file": certificates / "controller.pem"}
     security = Security.model_validate({"protocol": "SSL", "ca_file": certificates / "ca.pem"} | own)
-    with tls_port(certificates, wants_client=True) as there:
-        with in_a_thread(client, Connection(there.address, security), spark):
-            wait_until(lambda: bool(there.clients))
-            renew(tmp_path)
-            there.context.load_cert_chain(tmp_path / "broker.pem")  # untrusted: so the client gives up
+    with (
+        tls_port(certificates, wants_client=True) as there,
+        in_a_thread(client, Connection(there.address, security), spark),
+    ):
+        wait_until(lambda: bool(there.clients))
+        renew(tmp_path)
+        there.context.load_cert_chain(tmp_path / "broker.pem")  # untrusted: so the client gives up
     assert {str(each["subject"]) for each in there.clients} == {"((('commonName', 'controller'),),)"}
 
 

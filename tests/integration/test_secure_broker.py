@@ -1,6 +1,7 @@
 """The embedded broker of the secure profile: TLS, logins, rights, and what a client without them is told."""
 
 import os
+import re
 import socket
 import ssl
 import time
@@ -9,6 +10,17 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
+    AdminClient,
+    ResourcePatternType,
+    ResourceType,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from pyspark.sql import SparkSession
 
 from pipelines import commands
@@ -18,12 +30,14 @@ from pipelines.io.kafka.connection import Connection, Principal, secrets_of
 from pipelines.io.kafka.log import KafkaLog, OffsetRange
 from pipelines.io.spark import spark_job
 from pipelines.kafka_security import Security
+from pipelines.live import topics
 from pipelines.settings import Settings
 from pipelines.stack import certificates, simulate, stack
 from tests.brokers import drain, embedded
 from tests.comparison import assert_lake_equals_log
-from tests.integration.kafka_clients import asks, consumes, produces, reads_by_spark
+from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark
 from tests.integration.log_reader import read_log
+from tests.integration.pts_process import process, pts, settings_of, wait_for
 from tests.permissions import permitted_beyond
 
 Client = Callable[[Connection, str, SparkSession], None]
@@ -148,6 +162,54 @@ def test_certificate_is_renewed_while_the_broker_runs(
         time.sleep(0.1)
     asks(Connection.of(secure), "ship-events", spark)
     assert stack.services(secure)["broker"].pid == pid
+
+
+@pytest.mark.long
+def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Settings, tmp_path: Path) -> None:
+    """A right that is taken away while it runs, a password that is another one at a start."""
+    environment, log = settings_of(secure, "refused"), tmp_path / "job.log"
+    simulate.run(FEED.model_copy(update={"seed": 6}), secure)
+    client = AdminClient(Connection.of(secure, "admin").client_options())
+    password = Connection.of(secure).security.secret("password")
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"batch_id": 0')
+        take_rights(client, "job", "ship-events")
+        assert job.wait(timeout=90) == AccessRefused.exit_code
+    assert re.findall("^pts: .*", log.read_text(), re.MULTILINE) == [
+        line for line in log.read_text().splitlines() if "the user lacks a right (ACL)" in line
+    ]
+    assert "Traceback" not in log.read_text()
+    topics.run(commands.Topics(), secure)
+    set_password(client, "job", "another one")
+    refused = pts(["stream"], environment)
+    set_password(client, "job", password)
+    assert refused.returncode == AccessRefused.exit_code
+    assert re.fullmatch(r"pts: The Kafka brokers refuse the login: .*\n", refused.stderr)
+    assert password not in refused.stderr + log.read_text()
+    simulate.run(FEED.model_copy(update={"seed": 7}), secure)
+    drained = pts(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    log_of_all = read_log(secure.bootstrap_servers, security=Connection.of(secure, "admin").security)
+    assert_lake_equals_log(str(secure.home / "refused"), log_of_all)
+
+
+def take_rights(client: AdminClient, principal: str, topic: str) -> None:
+    """All that the principal has on the topic."""
+    any_of_it = (AclOperation.ANY, AclPermissionType.ANY)
+    which = AclBindingFilter(
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{principal}", None, *any_of_it
+    )
+    for deleted in client.delete_acls([which]).values():
+        assert deleted.result()
+
+
+def set_password(client: AdminClient, user: str, password: str | None) -> None:
+    assert password is not None
+    how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    for altered in client.alter_user_scram_credentials(
+        [UserScramCredentialUpsertion(user, how, password.encode())]
+    ).values():
+        altered.result()
 
 
 def served(settings: Settings) -> str:
