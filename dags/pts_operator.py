@@ -35,6 +35,7 @@ CURED_BY_A_PERSON = (
     errors.UndeclaredDifference,
     errors.NotCompared,
     errors.ExpectationFailed,
+    errors.AccessRefused,
 )
 """The same again would not help."""
 

@@ -15,6 +15,7 @@ from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
 from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.connection import Connection
+from pipelines.java_process import as_properties
 from pipelines.session import RUNTIME
 from pipelines.settings import Settings
 from pipelines.stack import simulate
@@ -30,13 +31,25 @@ pytestmark = pytest.mark.long
 FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
 
 
+SECRET = {"spark.authenticate.secret": "hunter2"}
+CLOSED = SECRET | {
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.master.rest.enabled": "false",
+}
+"""What master and workers need so that nobody without the secret can give them work."""
+
+
 @contextmanager
 def cluster(folder: Path) -> Iterator[str]:
-    """A Spark standalone master with two workers on loopback; gives its URL."""
+    """A Spark standalone master with two workers on loopback, which share a secret; gives its URL."""
+    properties = folder / "spark.properties"
+    properties.write_text(as_properties(CLOSED))
     port, ui_port = unused_ports()
     java = [str(RUNTIME / "java" / "bin" / "java"), "-Xmx256m", "-cp", f"{Path(pyspark.__file__).parent}/jars/*"]
-    master = ["org.apache.spark.deploy.master.Master", "--host", "127.0.0.1", "--port", str(port)]
-    worker = ["org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", "--cores", "1", "--memory", "1g"]
+    here = ["--properties-file", str(properties), "--host", "127.0.0.1"]
+    master = ["org.apache.spark.deploy.master.Master", *here, "--port", str(port)]
+    worker = ["org.apache.spark.deploy.worker.Worker", *here, "--cores", "1", "--memory", "1g"]
     url = f"spark://127.0.0.1:{port}"
     environment = os.environ | {"JAVA_HOME": str(RUNTIME / "java"), "SPARK_LOCAL_IP": "127.0.0.1"}
     environment |= {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_SCALA_VERSION": "2.13"}
@@ -60,12 +73,14 @@ def cluster(folder: Path) -> Iterator[str]:
 def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
     with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
         simulate.run(FEED, settings)
-        on_cluster = {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
+        on_cluster = SECRET | {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
         conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
         environment = settings_of(settings, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
         environment |= {"PTS_STREAM__FOLLOW_SECONDS": "1"}
         with process(["stream"], environment, tmp_path / "job.log") as job:
             wait_for(tmp_path / "job.log", '"batch_id"')
+            assert shown_to_everybody(b"CoarseGrainedExecutorBackend")
+            assert not shown_to_everybody(b"hunter2"), "in the arguments of a process"
             for worker in ("first", "second"):
                 assert any("Running task" in log.read_text() for log in (tmp_path / worker).glob("*/*/stderr")), worker
             kill_an_executor()
@@ -77,14 +92,15 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
     assert permitted_beyond(0o077, settings.home / "cluster") == {}, "whatever the umask of the workers is"
 
 
+def shown_to_everybody(word: bytes) -> list[int]:
+    """Processes that this one, its cluster and its job have started, with the word in their arguments."""
+    pids = (each.identity[0] for each in descendants(os.getpid(), processes(), set()))
+    return [pid for pid in pids if word in Path(f"/proc/{pid}/cmdline").read_bytes()]
+
+
 def kill_an_executor() -> None:
     """Of those that this process' cluster has started."""
-    for each in descendants(os.getpid(), processes(), set()):
-        pid = each.identity[0]
-        if b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes():
-            os.kill(pid, signal.SIGKILL)
-            return
-    raise AssertionError("there is no executor")
+    os.kill(shown_to_everybody(b"CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
 
 
 def is_through(settings: Settings) -> bool:

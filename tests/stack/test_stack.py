@@ -7,18 +7,21 @@ import time
 from collections.abc import Iterator
 from configparser import ConfigParser
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from pipelines import settings_variables
 from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
+from pipelines.io.kafka.connection import secrets_of
 from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
 from pipelines.settings import Airflow, Broker, Kafka, Settings
-from pipelines.stack import broker, stack
+from pipelines.stack import broker, certificates, stack
+from tests.permissions import permitted_beyond
 
 AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
 EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092", security=Security(protocol="SSL"))
@@ -201,3 +204,40 @@ def test_last_words_are_the_most_telling_line(written: str, last_words: str, tmp
     (tmp_path / "stream.log").write_text(written)
 
     assert tail.last_error() == last_words
+
+
+def test_secrets_of_the_secure_profile_are_made_once_and_for_this_user_alone(tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, profile="secure")
+    before = os.umask(0)
+    try:
+        passwords = broker.prepare(settings)
+    finally:
+        os.umask(before)
+    assert set(passwords) == {"admin", "job", "simulator"}
+    assert len(set(passwords.values())) == 3
+    assert min(map(len, passwords.values())) >= 40
+    assert permitted_beyond(0o077, secrets_of(tmp_path)) == {}
+    assert broker.prepare(settings) == passwords
+    assert broker.prepare(Settings(home=tmp_path)) == {}
+
+
+def test_data_that_was_begun_without_logins_is_refused_in_the_secure_profile(
+    tmp_path: Path, free_ports: tuple[int, int]
+) -> None:
+    (tmp_path / "kafka" / "data").mkdir(parents=True)
+    (tmp_path / "kafka" / "data" / "meta.properties").touch()
+    ports = Broker(port=free_ports[0], controller_port=free_ports[1])
+    with pytest.raises(InvalidInput, match=r"was begun without logins, .* set PTS_HOME to another folder"):
+        broker.check(Settings(home=tmp_path, profile="secure", broker=ports))
+    broker.check(Settings(home=tmp_path, broker=ports))
+
+
+def test_certificates_are_renewed_a_month_before_their_end_and_those_of_an_old_authority_with_it(
+    tmp_path: Path,
+) -> None:
+    begun = datetime(2026, 1, 1, tzinfo=UTC)
+    assert certificates.renew(tmp_path, begun) == ["ca", "controller", "broker"]
+    assert certificates.renew(tmp_path, begun + timedelta(days=59)) == []
+    assert certificates.renew(tmp_path, begun + timedelta(days=61)) == ["broker"]
+    assert certificates.expires_at(tmp_path / "broker.pem") == begun + timedelta(days=61 + 90)
+    assert certificates.renew(tmp_path, begun + timedelta(days=3_640)) == ["ca", "controller", "broker"]
