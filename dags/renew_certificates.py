@@ -2,9 +2,10 @@
 
 - **Purpose.** A certificate is good for 90 days. The broker takes up the new one while it runs.
 - **Owner.** tracking.
-- **Idempotent.** A certificate that is far from its end is left. In the plain profile there is none, and nothing is done.
-- **On failure.** Code 4: the sentence says why the files or the broker could not be reached; there is a month to
-  mend it, and the next run tries again. `pts certificates` does the same.
+- **Idempotent.** A certificate that is far from its end is left. In the plain profile there is none, and nothing is
+  done.
+- **On failure.** Code 4: the sentence says why files or broker could not be reached. There is a month to mend it, and
+  the next run tries again; `pts certificates` does the same.
 """
 
 from airflow.sdk import DAG, CronTriggerTimetable
