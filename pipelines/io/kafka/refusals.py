@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import time
 
 from confluent_kafka import KafkaError
 
@@ -31,6 +32,9 @@ MISSING_RIGHT = {
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.TRANSACTIONAL_ID_AUTHORIZATION_FAILED,
 }
+BROKEN_OFF = ("Local: ", "isconnected", "unexpected eof")
+"""How librdkafka tells that a broker went away in the middle of a login or handshake, as it does when it stops."""
+
 OF_THE_CLIENT = "SSL alert number"
 """How librdkafka tells that a broker, and not itself, broke off: it did so for what it was shown, or not shown."""
 
@@ -47,7 +51,8 @@ class Refusals:
         self._error: KafkaError | None = None
 
     def note(self, error: KafkaError) -> None:
-        if error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL) or OF_THE_CLIENT in error.str():
+        is_refusal = error.code() in (KafkaError._AUTHENTICATION, KafkaError._SSL) or OF_THE_CLIENT in error.str()
+        if is_refusal and not any(words in error.str() for words in BROKEN_OFF):
             self._error = self._error or error
 
     def check(self) -> None:
@@ -77,7 +82,11 @@ def check_right(connection: Connection, error: KafkaError) -> None:
 
 def check_protocol(connection: Connection) -> None:
     """Raises `AccessRefused` where brokers that give no answer speak TLS and the client does not, or the reverse."""
-    if reason := _of_tls(connection):
+    reason = _of_tls(connection)
+    if reason == NO_TLS:  # or it stops at this very moment
+        time.sleep(HANDSHAKE_SECONDS)
+        reason = _of_tls(connection)
+    if reason:
         raise AccessRefused(f"{reason} They are at {connection}.")
 
 

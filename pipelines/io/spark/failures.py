@@ -29,6 +29,9 @@ class Cause(NamedTuple):
     message: str
 
 
+HANDSHAKE = r"org\.apache\.kafka\.common\.errors\.SslAuthenticationException[\s\S]*?"
+"""What Kafka's client says of TLS; the causes below it say why."""
+
 CAUSES = (
     Cause(r"errors\.AccessRefused: ", AccessRefused, "Kafka brokers and a task of Spark do not trust each other."),
     Cause(
@@ -61,16 +64,20 @@ CAUSES = (
         AnotherWriter,
         "Another live job took over this checkpoint. Stop one of the two.",
     ),
-    Cause(r"CertificateExpiredException|CertificateNotYetValidException", AccessRefused, refusals.EXPIRED),
-    Cause(r"PKIX path|No subject alternative|No name matching", AccessRefused, refusals.UNTRUSTED),
+    Cause(rf"{HANDSHAKE}Certificate(Expired|NotYetValid)Exception", AccessRefused, refusals.EXPIRED),
+    Cause(rf"{HANDSHAKE}(PKIX path|No subject alternative|No name matching)", AccessRefused, refusals.UNTRUSTED),
     Cause(
-        r"certificate_required|bad_certificate|certificate_unknown|unknown_ca",
+        rf"{HANDSHAKE}(certificate_required|bad_certificate|certificate_unknown|unknown_ca)",
         AccessRefused,
         refusals.CLIENT_CERTIFICATE,
     ),
-    Cause(r"Unsupported or unrecognized SSL message", AccessRefused, refusals.NO_TLS),
-    Cause(r"SaslAuthenticationException|UnsupportedSaslMechanismException", AccessRefused, refusals.LOGIN),
-    Cause(r"\w+AuthorizationException", AccessRefused, refusals.RIGHT),
+    Cause(rf"{HANDSHAKE}Unsupported or unrecognized SSL message", AccessRefused, refusals.NO_TLS),
+    Cause(
+        r"org\.apache\.kafka\.common\.errors\.(SaslAuthentication|UnsupportedSaslMechanism)Exception",
+        AccessRefused,
+        refusals.LOGIN,
+    ),
+    Cause(r"org\.apache\.kafka\.common\.errors\.\w+AuthorizationException", AccessRefused, refusals.RIGHT),
     Cause(
         r"org\.apache\.kafka\.common\.errors\."
         r"(Timeout|Disconnect|Network|UnknownTopicOrPartition|BrokerNotAvailable|LeaderNotAvailable|NotLeaderOrFollower"

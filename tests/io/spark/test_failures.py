@@ -4,6 +4,7 @@ import pytest
 from py4j.protocol import Py4JJavaError
 
 from pipelines.errors import (
+    AccessRefused,
     AnotherWriter,
     BrokerUnavailable,
     JavaEnded,
@@ -14,6 +15,8 @@ from pipelines.errors import (
 )
 from pipelines.io.spark.failures import explained, known_failure
 from pipelines.session import with_retries
+
+TLS = "org.apache.kafka.common.errors.SslAuthenticationException: SSL handshake failed\nCaused by: "
 
 MESSAGES = [
     ("java.io.IOException: No space left on device", LakeUnavailable),
@@ -27,6 +30,12 @@ MESSAGES = [
     ("_duckdb.OutOfMemoryException: Out of Memory Error: failed to allocate data of size", JavaEnded),
     ("pipelines.errors.LakeMismatch: Table silver.ship_events refuses rows that break", LakeMismatch),
     ("org.apache.kafka.common.errors.LeaderNotAvailableException: There is no leader for this", BrokerUnavailable),
+    (f"{TLS}java.security.cert.CertificateExpiredException: NotAfter: Thu Nov 26", AccessRefused),
+    (f"{TLS}sun.security.validator.ValidatorException: PKIX path building failed", AccessRefused),
+    (f"{TLS}javax.net.ssl.SSLHandshakeException: (certificate_required) Received fatal alert", AccessRefused),
+    ("org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed", AccessRefused),
+    ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics", AccessRefused),
+    ("pipelines.errors.AccessRefused: The certificate of a Kafka broker has expired.", AccessRefused),
 ]
 
 
