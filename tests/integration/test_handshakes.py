@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import AccessRefused
-from pipelines.io.kafka import admin, consumer, producer
+from pipelines.io.kafka import admin, consumer, producer, refusals
 from pipelines.io.kafka.connection import Connection
 from pipelines.kafka_security import Security
 from pipelines.stack.certificates import renew
@@ -31,6 +31,7 @@ def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admin, "TIMEOUT_SECONDS", 1.0)
     monkeypatch.setattr(consumer, "PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(producer, "DELIVERY_SECONDS", 1.0)
+    monkeypatch.setattr(refusals, "HANDSHAKE_SECONDS", 0.5)
 
 
 @pytest.fixture(scope="module")
