@@ -81,6 +81,7 @@ def test_wrong_password_is_named(client: Client, spark: SparkSession, secure: Se
     ("client", "principal", "topic"),
     [
         (asks, "simulator", "package-reports"),
+        (asks, "job", "a-topic-of-others"),  # for which there is no rule at all
         (consumes, "simulator", "ship-events"),
         (reads_by_spark, "simulator", "ship-events"),
         (produces, "simulator", "package-reports"),
