@@ -44,7 +44,10 @@ FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=dateti
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 BEFORE_THE_ANSWER = {"plan", "build", "compare", "approve"}
 WINDOWS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput")
-DAG_IDS = {"backfill_windows", "check_quality", "compact", "replay", "replay_requests", "verify_log", "watch_stream"}
+DAG_IDS = {
+    *("backfill_windows", "check_quality", "compact", "renew_certificates", "replay", "replay_requests", "verify_log"),
+    "watch_stream",
+}
 ORDER = ("--max-active-runs", "1", "--run-backwards")
 
 
