@@ -1,11 +1,11 @@
-"""Do the pipeline's decoders and the oracle's parser agree on every input?
+"""Do the pipeline, `pts judge` and the oracle agree on every input?
 
     python -m lab.faults.fuzz [--count 1000000] [--seed 1]      so many records of a seed
-    python -m lab.faults.fuzz --seed 1 --only 4711              one of them, and what both say of it
+    python -m lab.faults.fuzz --seed 1 --only 4711              one of them, and what all say of it
 
-Compared are the verdicts and, of accepted records, every decoded column. Prints how often each verdict occurred in each
-format. Ends with 0 when all agree. Ends with 1 when two differ, after the smallest example that was found; or when some
-verdict never occurred, for then nothing was shown about it.
+Compared are the verdicts, every decoded column of accepted records, and the details of the others, which the oracle
+lacks. Prints how often each verdict occurred in each format. Ends with 0 when all agree. Ends with 1 when two differ,
+after the smallest example that was found; or when some verdict never occurred, for then nothing was shown about it.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from pprint import pformat
 
 from pyspark.sql import SparkSession
 
-from lab.faults.judging import Judged, judged_twice
+from lab.faults.judging import Judged, judged_by_all
 from lab.faults.records import LANES, Lane, lane, record
 from lab.faults.shrinking import shrunk, size
 from pipelines.contracts.examples import ACCEPTED
@@ -50,7 +50,7 @@ class Outcome:
 
     Attributes:
         counts: Records by decoder and expected verdict.
-        differing: How many records got two verdicts.
+        differing: On how many records they do not agree.
         smallest: Of each lane where some did, the one with the fewest bytes; its offset is its number.
     """
 
@@ -84,7 +84,7 @@ def fuzz(spark: SparkSession, seed: int, count: int, say: Say) -> Outcome:
     outcome, done, began = Outcome(), 0, time.monotonic()
     for numbers in portions(count):
         records = [record(seed, number) for number in numbers]
-        for judged in judged_twice(spark, records, lane(numbers[0])):
+        for judged in judged_by_all(spark, records, lane(numbers[0])):
             outcome.add(judged)
         done += len(numbers)
         say(f"{done:,} of {count:,} records, {outcome.differing:,} differ, {time.monotonic() - began:.0f} s")
@@ -102,17 +102,19 @@ def portions(count: int) -> Iterator[range]:
 def smallest_examples(spark: SparkSession, outcome: Outcome, seed: int) -> Iterator[str]:
     """For each lane with a difference: an example made smaller, and the command that repeats the original."""
     for of, judged in outcome.smallest.items():
-        example = shrunk(judged, partial(judged_twice, spark, lane=of))
+        example = shrunk(judged, partial(judged_by_all, spark, lane=of))
         yield f"{told(example)}\nRepeat: python -m lab.faults.fuzz --seed {seed} --only {judged.record.offset}"
 
 
 def told(judged: Judged) -> str:
-    """A record and its two verdicts, for a person."""
+    """A record and its three verdicts, for a person."""
     of = judged.lane
     few = "few" if of.are_few else "many"
     return (
         f"{of.topic.name} as {of.wire}, one of {few}\n{pformat(judged.record, width=120)}\n"
-        f"pipeline: {pformat(judged.found, width=120)}\noracle:   {pformat(judged.expected, width=120)}"
+        f"pipeline: {pformat(judged.found, width=120)}, {judged.detail}\n"
+        f"judge:    {pformat(judged.offline, width=120)}, {judged.offline_detail}\n"
+        f"oracle:   {pformat(judged.expected, width=120)}"
     )
 
 
@@ -134,7 +136,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     with session() as spark:
         if given.only is not None:
-            (judged,) = judged_twice(spark, [record(given.seed, given.only)], lane(given.only))
+            (judged,) = judged_by_all(spark, [record(given.seed, given.only)], lane(given.only))
             _say(told(judged))
             return int(judged.differs)
         return _campaign(spark, given.seed, given.count)
@@ -144,7 +146,7 @@ def _campaign(spark: SparkSession, seed: int, count: int) -> int:
     outcome = fuzz(spark, seed, count, _say)
     _say(table(outcome))
     for example in smallest_examples(spark, outcome, seed):
-        _say(f"\nTwo verdicts: {example}")
+        _say(f"\nThey differ: {example}")
     for (topic, wire_format), verdict in outcome.missing():
         _say(f"No record of {topic} as {wire_format} was {verdict}: nothing was shown about that.")
     return int(bool(outcome.differing or outcome.missing()))

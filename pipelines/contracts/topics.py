@@ -13,6 +13,12 @@ FieldKind = Literal["integer", "timestamp", "text"]
 MAX_NUMBER_DIGITS = 1_000
 """Of a JSON number: integer part, fraction and exponent together."""
 
+MAX_JSON_LEVELS = 999
+"""Deepest nesting that is read; the outer object counts as 1."""
+
+MAX_NAME_CHARACTERS = 50_000
+"""Of a JSON member's name."""
+
 
 @dataclass(frozen=True)
 class WireField:

@@ -12,14 +12,9 @@ from functools import reduce
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from pipelines.contracts.grammar import CSV_FIELD, JSON_STRING, NESTED
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import MAX_NUMBER_DIGITS, FieldKind, Topic, WireField
-
-# One CSV field: quoted (quotes inside doubled) or bare. Possessive, so that a field of megabytes neither backtracks
-# nor recurses.
-QUOTED = '"[^"]*+(?:""[^"]*+)*+"'
-BARE = r'[^",\r\n]*+'
-CSV_FIELD = f"(?:{QUOTED}|{BARE})"
 
 JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
     "integer": ("BIGINT", "STRING"),
@@ -28,13 +23,8 @@ JSON_TYPES: dict[FieldKind, tuple[str, ...]] = {
 }
 """Variant types that a JSON member may have; a number with a fraction, an exponent or over 64 bits is no BIGINT."""
 
-NESTED = "a nested value"
-"""The text of a member that is an object or an array: no field may be one. Spark writes it as text, and describes its
-type, by recursion: at some hundreds of levels the stack overflows, and that ends the process."""
-
 FLAT_OBJECT = r"\A[^\[{]*+\{[^\[{]*+\z"
 
-STRING = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 TOO_LONG_NUMBER = rf"(?<![0-9.eE+-])(?:[.eE+-]*+[0-9]){{{MAX_NUMBER_DIGITS + 1}}}"
 """Jackson has a limit of its own, and counts differently where a number happens to lie across two of its buffers."""
 
@@ -108,7 +98,7 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
     in_array = F.try_parse_json(F.concat(F.lit("["), "text", F.lit("]")))
     in_object = F.try_parse_json(F.concat(F.lit('{"":'), "text", F.lit("}")))
     is_object = F.col("text").rlike(r"\A[ \t\r\n]*+\{") & in_array.isNotNull() & in_object.isNotNull()
-    outside_strings = F.regexp_replace("text", STRING, "")
+    outside_strings = F.regexp_replace("text", JSON_STRING, "")
     has_long_number = (F.length("text") > MAX_NUMBER_DIGITS) & outside_strings.rlike(TOO_LONG_NUMBER)
     wire = F.struct(
         *(
@@ -130,7 +120,11 @@ def _from_json(fields: tuple[WireField, ...]) -> tuple[dict[str, Column], ...]:
 
 
 def _is_nested(field: WireField) -> Column:
-    """Whether the member is an object or an array. Most values have no bracket but their first."""
+    """Whether the member is an object or an array. Most values have no bracket but their first.
+
+    Spark writes such a member as text, and describes its type, by recursion: at some hundreds of levels the stack
+    overflows, and that ends the process.
+    """
     containers = (_member(field, kind).isNotNull() for kind in ("array<variant>", "map<string,variant>"))
     return F.when(F.col("is_flat"), F.lit(False)).otherwise(reduce(Column.__or__, containers))
 

@@ -5,20 +5,14 @@ from functools import cache, reduce
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.contracts.grammar import INTEGER, KIND_MISSED, MOMENT, OFFSET
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS, Reason
-from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, FieldKind, Topic, WireField
+from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, Topic, WireField
 from pipelines.contracts.wire import Wire
 from pipelines.transforms.decode import decoding
 
-INTEGER = r"\A[+-]?[0-9]+\z"
-MOMENT, OFFSET = (
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]{1,9})?",
-    r"(?:Z|[+-][0-9]{2}:[0-9]{2})",
-)
+WHOLE_INTEGER = rf"\A{INTEGER}\z"
 TIMESTAMP, TIMESTAMP_WITH_OFFSET = rf"\A{MOMENT}{OFFSET}?\z", rf"\A{MOMENT}{OFFSET}\z"
-
-KIND_MISSED: dict[FieldKind, str] = {"integer": "not a 64-bit integer", "timestamp": "not a time"}
-"""What a text is that does not parse; a text field always does."""
 
 
 def judged(records: DataFrame, topic: Topic, wire: Wire) -> DataFrame:
@@ -82,7 +76,7 @@ def _typed(field: WireField, needs_offset: bool = False) -> Column:
 
 
 def _integer(text: Column) -> Column:
-    return F.when(text.rlike(INTEGER), text.try_cast("bigint"))
+    return F.when(text.rlike(WHOLE_INTEGER), text.try_cast("bigint"))
 
 
 def _timestamp(text: Column, needs_offset: bool) -> Column:

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from lab.faults.fuzz import Outcome, fuzz, portions, smallest_examples
-from lab.faults.judging import judged_twice, oracle_verdict
+from lab.faults.judging import judged_by_all, oracle_verdict
 from lab.faults.kept import KEPT, MOMENT_MS
 from lab.faults.records import LANES, Lane, lane, record
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
@@ -37,7 +37,7 @@ def test_pipeline_and_oracle_agree_on_every_input(spark: SparkSession) -> None:
 def test_they_agree_where_a_time_needs_an_offset(spark: SparkSession, wire_format: str) -> None:
     of = Lane(SHIP_EVENTS, wire_format, are_few=False)
     records = [record(SEED, number) for number in range(COUNT // 4) if lane(number) == of]
-    judged, strictly = (list(judged_twice(spark, records, each)) for each in (of, replace(of, needs_offset=True)))
+    judged, strictly = (list(judged_by_all(spark, records, each)) for each in (of, replace(of, needs_offset=True)))
     assert not any(each.differs for each in strictly)
     changes = {(each.found.name, now.found.name) for each, now in zip(judged, strictly, strict=True)}
     assert (ACCEPTED, "bad_type") in changes
@@ -48,7 +48,7 @@ def test_inputs_on_which_they_differed_get_the_verdict_of_the_contract(spark: Sp
     records = [LogRecord("ship-events", 0, offset, MOMENT_MS, b"42", kept.value) for offset, kept in enumerate(KEPT)]
     expected = {kept.name: (kept.verdict, kept.verdict) for kept in KEPT}
     for lane_of_json in (Lane(SHIP_EVENTS, "json", are_few) for are_few in (False, True)):
-        judged = judged_twice(spark, records, lane_of_json)
+        judged = judged_by_all(spark, records, lane_of_json)
         verdicts = ((each.found.name, each.expected.name) for each in judged)
         assert dict(zip((kept.name for kept in KEPT), verdicts, strict=True)) == expected
         assert not any(each.differs for each in judged)
@@ -58,7 +58,7 @@ def test_inputs_on_which_they_differed_get_the_verdict_of_the_contract(spark: Sp
 def integers_with_spaces(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A rule of the pipeline, broken: white space around a number is skipped."""
     rules.steps.cache_clear()
-    monkeypatch.setattr(rules, "INTEGER", r"\A\s*[+-]?[0-9]+\s*\z")
+    monkeypatch.setattr(rules, "WHOLE_INTEGER", r"\A\s*[+-]?[0-9]+\s*\z")
     yield
     monkeypatch.undo()
     rules.steps.cache_clear()
