@@ -10,10 +10,14 @@ from typing import Annotated, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from pipelines.contracts.rules import Reason
+from pipelines.settings import WireFormat
 from pipelines.tables import EXPECTED
 
 Engine = Literal["duckdb", "spark"]
 MAX_BATCH = 2**63 - 1
+InputTopic = Literal["ship-events", "ship-routes"]
+GivenAs = Literal["message", "lines", "records"]
+STANDARD_INPUT = "-"
 
 
 def _in_utc(value: object) -> object:
@@ -134,6 +138,43 @@ class Report(Command):
 
     def argv(self) -> list[str]:
         return ["report", str(self.tracking_number), *(["--explain"] if self.explain else [])]
+
+
+class Judge(Command):
+    """The rules' verdicts on messages that nobody has sent yet.
+
+    Attributes:
+        topic: To which they would be sent.
+        file: Where they are; `-` is the standard input.
+        given_as: One message, whose value is all bytes; one value a line; or a JSON array of records.
+        wire_format: How values are written; as the deployment's settings say when not given.
+        key: The key of the one message.
+        timestamp: The Kafka timestamp that the message, or each line, would have.
+    """
+
+    topic: InputTopic
+    file: str = Field(default=STANDARD_INPUT, min_length=1)
+    given_as: GivenAs = "message"
+    wire_format: WireFormat | None = None
+    key: str | None = None
+    timestamp: Annotated[AwareDatetime, BeforeValidator(_in_utc)] | None = None
+
+    @model_validator(mode="after")
+    def _says_each_once(self) -> "Judge":
+        if self.key is not None and self.given_as != "message":
+            raise ValueError("--key is the key of one message: give --as records, where each has its own")
+        if self.timestamp is not None and self.given_as == "records":
+            raise ValueError("--timestamp is for a message or for lines: each record has its own")
+        return self
+
+    def argv(self) -> list[str]:
+        options: dict[str, object | None] = {
+            "--format": self.wire_format,
+            "--key": self.key,
+            "--timestamp": self.timestamp and self.timestamp.isoformat(),
+        }
+        given = [part for name, value in options.items() if value is not None for part in (name, str(value))]
+        return ["judge", "--as", self.given_as, *given, "--", self.topic, self.file]
 
 
 class Rebuild(Command):

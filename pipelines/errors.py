@@ -128,6 +128,12 @@ class AccessRefused(PtsError):
     exit_code = 20
 
 
+class MessagesRejected(PtsError):
+    """Of the messages that a producer asked about, the rules would quarantine some."""
+
+    exit_code = 21
+
+
 MOST_CHARACTERS = 10_000
 """Of one line in a log."""
 

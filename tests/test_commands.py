@@ -32,6 +32,9 @@ COMMANDS = [
     commands.Snapshot(batch=0),
     commands.Report(tracking_number=42),
     commands.Report(tracking_number=42, explain=True),
+    commands.Judge(topic="ship-events"),
+    commands.Judge(topic="ship-events", file="-a b", wire_format="json", key="-42", timestamp="2026-03-01T10:00:00"),
+    commands.Judge(topic="ship-routes", file="routes.json", given_as="records"),
     commands.Rebuild(tables=("gold.stop_activity", "gold.busiest_stops")),
     commands.Expire(),
     commands.Expire(dry_run=True),
@@ -72,7 +75,15 @@ COMMANDS = [
 
 
 RUN = (
-    *("live.stream", "live.topics", "queries.snapshot", "checks.verify", "checks.health", "checks.alert"),
+    *(
+        "live.stream",
+        "live.topics",
+        "queries.snapshot",
+        "checks.verify",
+        "checks.health",
+        "checks.alert",
+        "checks.judge",
+    ),
     *(f"maintenance.{name}" for name in ("rebuild", "expire", "compact", "backfill")),
     *(f"stack.{name}" for name in ("simulate", "broker", "airflow")),
     *(
@@ -159,6 +170,11 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Report, {"tracking_number": 0}),
         (commands.Sql, {"query": ""}),
         (commands.Sql, {"query": "SELECT 1", "at_batch": -1}),
+        (commands.Judge, {"topic": "package-reports"}),
+        (commands.Judge, {"topic": "ship-events", "given_as": "lines", "key": "42"}),
+        (commands.Judge, {"topic": "ship-events", "given_as": "records", "timestamp": "2026-03-01T10:00:00"}),
+        (commands.Judge, {"topic": "ship-events", "timestamp": "yesterday"}),
+        (commands.Judge, {"topic": "ship-events", "file": ""}),
         (commands.Snapshot, {"batch": -1}),
         (commands.Snapshot, {"batch": 2**63}),
         (commands.Stream, {"drian": True}),

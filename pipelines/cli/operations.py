@@ -1,6 +1,7 @@
 """The commands that keep the tables right, small and proven, and tell how the system does."""
 
 import json
+import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,6 +9,7 @@ from rich.table import Table
 
 from pipelines import commands
 from pipelines.cli.common import AsJson, checked, console, current_settings
+from pipelines.settings import WireFormat
 
 if TYPE_CHECKING:
     from expectations.result import Checked
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (rebuild, expire, compact, verify, check, health, alert, requests):
+    for command in (rebuild, expire, compact, verify, check, health, alert, requests, judge):
         app.command()(command)
 
 
@@ -166,3 +168,39 @@ def requests(as_json: AsJson = False) -> None:
     if as_json:
         return typer.echo(json.dumps([job.as_run(request) for request in found]))
     return typer.echo("\n".join(request.model_dump_json(by_alias=True) for request in found) or "Nobody asks.")
+
+
+def judge(
+    topic: Annotated[commands.InputTopic, typer.Argument(help="To which the messages would be sent.")],
+    file: Annotated[str, typer.Argument(help="Where they are; - is the standard input.")] = commands.STANDARD_INPUT,
+    given_as: Annotated[
+        commands.GivenAs,
+        typer.Option("--as", help="All bytes are one value; each line is one; or a JSON array of records."),
+    ] = "message",
+    wire_format: Annotated[
+        WireFormat | None, typer.Option("--format", help="How values are written; as the settings say without.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(help="The message's key; its rule is left out without.")] = None,
+    timestamp: Annotated[
+        str | None, typer.Option(help="The Kafka timestamp, ISO 8601; whether a time fits it is left out without.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, the summary last.")] = False,
+) -> None:
+    """Judge messages before they are sent: what the rules would accept, and what they would quarantine, and why.
+
+    For producers; needs neither broker nor Java nor tables. Ends with code 21 when a message would be quarantined.
+    Whether a message repeats another is not judged. An array has records such as
+    `{"key": "42", "value": "…", "timestamp": 1772359200000}`; bytes that are no text are `key_base64`, `value_base64`.
+    """
+    command = checked(
+        commands.Judge, topic=topic, file=file, given_as=given_as, wire_format=wire_format, key=key, timestamp=timestamp
+    )
+    from pipelines.checks import judge as job
+
+    judged = job.run(command, current_settings(), sys.stdin.buffer)
+    summary, shown = job.Summary(), job.as_json if as_json else job.as_line
+    for number, (message, verdict) in enumerate(judged, 1):
+        summary.add(message, verdict)
+        typer.echo(shown(number, verdict))
+    typer.echo(json.dumps(summary.as_json()) if as_json else "\n".join(summary.lines()))
+    summary.insist()

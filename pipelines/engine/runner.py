@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from pyspark.sql import SparkSession
 
-from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
 from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, Reach, Standing, maintenance_batch
 from pipelines.engine.integrity import State, prepare
@@ -16,6 +15,7 @@ from pipelines.graph import FLOWS, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import RecordLog
 from pipelines.settings import Settings
+from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import OPS_BATCHES
 
@@ -117,15 +117,6 @@ class LakeJob(ABC):
         return row
 
 
-def wires(settings: Settings) -> dict[str, Wire]:
-    """How the values of each input topic are written."""
-    kafka = settings.kafka
-    return {
-        SHIP_EVENTS.name: Wire(kafka.ship_events_format, needs_offset=kafka.times_without_offset == "quarantine"),
-        SHIP_ROUTES.name: Wire(kafka.ship_routes_format),
-    }
-
-
 def told(wires: Mapping[str, Wire]) -> dict[str, str]:
-    """The same as a replay keeps it."""
+    """How the values of each topic are written, as a replay keeps it."""
     return {topic: str(wire) for topic, wire in wires.items()}

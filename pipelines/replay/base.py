@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from pipelines.engine.runner import told, wires
+from pipelines.engine.runner import told
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
@@ -11,6 +11,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import ranges_between
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
+from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.state.replay_records import Replay
 from pipelines.tables import OPS_BATCHES, TABLES

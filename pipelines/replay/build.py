@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import ReplayBuild
 from pipelines.engine.batch import END_OF_DEFERRAL, Batch
-from pipelines.engine.runner import LakeJob, told, wires
+from pipelines.engine.runner import LakeJob, told
 from pipelines.engine.stitched_log import StitchedLog
 from pipelines.errors import Interrupted, InvalidInput, LakeMismatch, NotCompared
 from pipelines.io.delta.lake import Lake
@@ -25,6 +25,7 @@ from pipelines.replay.plan import plan_until
 from pipelines.replay.progress import BuildProgress
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
+from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.state.snapshots import snapshot

@@ -13,7 +13,6 @@ from pipelines.commands import QuarantineRedrive
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES, Topic
-from pipelines.engine.runner import wires
 from pipelines.graph import ACCEPTED
 from pipelines.io.delta import duck
 from pipelines.io.delta.data_files import empty_rows
@@ -26,7 +25,7 @@ from pipelines.replay import base
 from pipelines.replay.promote import Promoted, check_live_code, promoted
 from pipelines.replay.swap import totals
 from pipelines.settings import Settings
-from pipelines.state.lake_choices import check_choices
+from pipelines.state.lake_choices import check_choices, wires
 from pipelines.state.ledger import Counts, Ledger
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.state.snapshots import Snapshot, snapshot

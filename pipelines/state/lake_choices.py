@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
+from pipelines.contracts.wire import Wire
 from pipelines.errors import LakeMismatch
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
@@ -18,6 +20,15 @@ def choices_of(settings: Settings) -> dict[str, str]:
         "PTS_KAFKA__SHIP_EVENTS_FORMAT": settings.kafka.ship_events_format,
         "PTS_KAFKA__SHIP_ROUTES_FORMAT": settings.kafka.ship_routes_format,
         "PTS_KAFKA__TIMES_WITHOUT_OFFSET": settings.kafka.times_without_offset,
+    }
+
+
+def wires(settings: Settings) -> dict[str, Wire]:
+    """How the values of each input topic are written."""
+    kafka = settings.kafka
+    return {
+        SHIP_EVENTS.name: Wire(kafka.ship_events_format, needs_offset=kafka.times_without_offset == "quarantine"),
+        SHIP_ROUTES.name: Wire(kafka.ship_routes_format),
     }
 
 
