@@ -40,7 +40,7 @@ mutations: $(READY) ## Break each rule of the tables on purpose: a test must fai
 faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500 ONLY=kill-job, or CASE=kill-job:17)
 	$(VENV)/bin/python -m lab.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(CASE)
 
-fuzz: $(READY) ## Judge a million random records twice, and insist on one verdict (make fuzz N=20000 SEED=7)
+fuzz: $(READY) ## Judge a million random records three times, and insist on one verdict (make fuzz N=20000 SEED=7)
 	$(VENV)/bin/python -m lab.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
 
 poison: $(READY) ## Measure what bad and large records cost (make poison N=100000)

@@ -1,10 +1,20 @@
 """Every rule broken on purpose, and the test that must notice: see `lab/mutations/__main__.py`."""
 
-from lab.mutations import of_batches, of_compaction, of_history, of_records, of_reports, of_the_job, of_windows
+from lab.mutations import (
+    of_batches,
+    of_compaction,
+    of_history,
+    of_messages,
+    of_records,
+    of_reports,
+    of_the_job,
+    of_windows,
+)
 from lab.mutations.mutation import Mutation
 
 MUTATIONS: tuple[Mutation, ...] = (
     *of_records.MUTATIONS,
+    *of_messages.MUTATIONS,
     *of_reports.MUTATIONS,
     *of_windows.MUTATIONS,
     *of_batches.MUTATIONS,

@@ -4,6 +4,7 @@ from lab.mutations.mutation import Mutation
 
 RULES = "pipelines/contracts/rules.py"
 TOPICS = "pipelines/contracts/topics.py"
+GRAMMAR = "pipelines/contracts/grammar.py"
 DECODE = "pipelines/transforms/decode.py"
 JUDGE = "pipelines/transforms/judge.py"
 REJECTED = "pipelines/transforms/rejected.py"
@@ -12,8 +13,8 @@ VERSIONS = "pipelines/transforms/route_versions.py"
 BRONZE = "pipelines/transforms/bronze_records.py"
 
 EXAMPLES = "tests/transforms/test_judge.py::test_examples_get_their_verdicts"
-EVENTS, EVENTS_JSON = f"{EXAMPLES}[ship-events-csv]", f"{EXAMPLES}[ship-events-json]"
-ROUTES = f"{EXAMPLES}[ship-routes-csv]"
+EVENTS, EVENTS_JSON = f"{EXAMPLES}[ship-events-csv-in UTC]", f"{EXAMPLES}[ship-events-json-in UTC]"
+ROUTES = f"{EXAMPLES}[ship-routes-csv-in UTC]"
 GOES_ON = "tests/transforms/test_judge.py::test_json_text_may_not_go_on_after_the_object_as_an_array_or_an_object_could"
 LONG_NUMBER = "tests/transforms/test_judge.py::test_verdict_on_a_long_number_does_not_depend_on_where_it_is"
 KEPT = "tests/transforms/test_rejected.py::test_rejected_record_keeps_its_bytes_its_headers_and_its_coordinates"
@@ -139,11 +140,11 @@ MUTATIONS = (
     ),
     Mutation(
         BAD_TYPE, "white space around a number is skipped",
-        JUDGE, r'INTEGER = r"\A[+-]?[0-9]+\z"', r'INTEGER = r"\A\s*[+-]?[0-9]+\s*\z"', EVENTS,
+        GRAMMAR, 'INTEGER = r"[+-]?[0-9]+"', r'INTEGER = r"\s*[+-]?[0-9]+\s*"', EVENTS,
     ),
     Mutation(
         BAD_TYPE, "a time may have ten fractional digits",
-        JUDGE, "{1,9}", "{1,10}", EVENTS,
+        GRAMMAR, "{1,9}", "{1,10}", EVENTS,
     ),
     Mutation(
         OUT_OF_RANGE, "tracking number 0 of a scan is accepted",

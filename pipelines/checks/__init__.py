@@ -1,1 +1,1 @@
-"""Whether the tables are what the log says and the job is well, and word to those on call."""
+"""Whether tables, job, and messages before they are sent are as they should be, and word to those on call."""

@@ -7,12 +7,13 @@ import pytest
 from lab.faults.judging import offline_verdict, oracle_verdict
 from lab.faults.kept import KEPT, MOMENT_MS
 from lab.faults.records import LANES, Lane, lane, record
-from pipelines.contracts.decode import integer
+from pipelines.contracts.decode import integer, typed
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, load_examples
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import INPUT_TOPICS, MAX_JSON_LEVELS, SHIP_EVENTS, SHIP_ROUTES, Topic
 from pipelines.contracts.wire import Wire
+from tests.oracle.decode import timestamp
 from tests.oracle.records import LogRecord
 
 COUNT = 3_000
@@ -81,3 +82,14 @@ def test_without_a_timestamp_or_a_key_their_rules_are_left_out() -> None:
 def test_integers_of_any_length_are_read() -> None:
     assert integer("-" + "0" * 10_000 + str(1 << 63)) == -(1 << 63)
     assert integer("9" * 10_000) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("0000-01-01T00:00:00", "0000-02-29 23:59:59.9Z", "0000-12-31T23:59:59-18:00", "0001-01-01T00:00:00+18:00"),
+        *("9999-12-31T23:59:59.999999999-18:00", "1969-12-31T23:59:59.9999999"),
+    ],
+)
+def test_first_and_last_years_are_years_of_the_calendar(text: str) -> None:
+    assert typed("timestamp", text) == timestamp(text)

@@ -15,6 +15,7 @@ from lab.faults.fuzz import Outcome, fuzz, portions, smallest_examples
 from lab.faults.judging import judged_by_all, oracle_verdict
 from lab.faults.kept import KEPT, MOMENT_MS
 from lab.faults.records import LANES, Lane, lane, record
+from pipelines.contracts import judge as offline
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.transforms import judge as rules
@@ -82,6 +83,11 @@ def test_wrong_oracle_is_noticed_and_an_accepted_record_is_compared_column_by_co
     outcome = fuzz(spark, SEED, 400, lambda _: None)
     assert outcome.differing > 0
     assert {of.topic.name for of in outcome.smallest} == {"ship-events"}
+
+
+def test_pts_judge_that_tells_another_detail_is_noticed(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offline, "SHOWN", 1)
+    assert set(fuzz(spark, SEED, 400, lambda _: None).smallest) == set(LANES)
 
 
 def test_run_in_which_a_verdict_never_occurred_says_so() -> None:
