@@ -36,6 +36,7 @@ CURED_BY_A_PERSON = (
     errors.NotCompared,
     errors.ExpectationFailed,
     errors.AccessRefused,
+    errors.MessagesRejected,
 )
 """The same again would not help."""
 
