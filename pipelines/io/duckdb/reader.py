@@ -24,7 +24,6 @@ from deltalake.exceptions import DeltaError, TableNotFoundError
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
 from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.delta_table import MISREAD_PATH
-from pipelines.io.delta.duck import spill_folder
 from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.tables import OPS_BATCHES, SCHEMAS
@@ -182,7 +181,7 @@ class LakeReader:
             config={
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
-                "temp_directory": spill_folder(),
+                "temp_directory": duck.spill_folder(),
             }
         )
         connection.execute("SET TimeZone = 'UTC'")

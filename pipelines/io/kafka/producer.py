@@ -9,7 +9,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from pipelines.errors import BrokerUnavailable, InvalidInput, PtsError
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.refusals import MISSING_RIGHT, RIGHT, Refusals, check_protocol, denied
+from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
 
 DELIVERY_SECONDS = 30.0
 """How long a record may wait for its acknowledgement: a broker's restart is survived, its loss is told soon."""
@@ -110,8 +110,7 @@ class LogProducer:
             raise self._failure(self._error)
 
     def _failure(self, error: KafkaError) -> PtsError:
-        if error.code() in MISSING_RIGHT:
-            return denied(self._connection, RIGHT, error)
+        check_right(self._connection, error)
         if error.code() in REFUSED:
             return InvalidInput(
                 f"The broker at {self._connection} refuses timestamps that are more than an hour ahead of its clock: "
