@@ -58,4 +58,4 @@ def _since(reached: list[dict[str, Any]], reader: LakeReader, table: Table, topi
     starts = {each["kafka_partition"]: each["end_offset"] for each in reached if each["kafka_topic"] == topic.name}
     rows = reader.rows(table.name, "kafka_offset", [(start, NO_END) for start in starts.values()])
     new = (f"(kafka_partition = {partition} AND kafka_offset >= {start})" for partition, start in starts.items())
-    return Rows(f"SELECT * FROM ({rows.query}) WHERE {' OR '.join(new)}", rows.files)
+    return Rows(f"SELECT * FROM ({rows.query}) WHERE {' OR '.join(new)}", rows.files, rows.version)

@@ -49,11 +49,11 @@ class Pair:
 
     def _opened(self, cursor: Cursor, side: str, table: Table, columns: Sequence[str]) -> dict[str, Any]:
         """Names a side's rows to DuckDB. Returns their Delta version, how many they are, and their checksum."""
-        reader = self._sides[side]
-        cursor.execute(f"CREATE TEMP VIEW {side} AS SELECT {_list(columns)} FROM ({reader.rows(table.name).query})")
+        rows = self._sides[side].rows(table.name)
+        cursor.execute(f"CREATE TEMP VIEW {side} AS SELECT {_list(columns)} FROM ({rows.query})")
         total = _first(cursor, f"SELECT count(*) AS rows, sum(hash({_list(columns)})) AS hashes FROM {side}")
         return {
-            "version": reader.open(table.name).version(),
+            "version": rows.version,
             "rows": total["rows"],
             "checksum": f"{(total['hashes'] or 0) % 2**64:016x}",
         }

@@ -42,10 +42,11 @@ UNKNOWN_TABLE = re.compile(r'Table with name "?([^"\s]+)"? does not exist')
 
 @dataclass(frozen=True)
 class Rows:
-    """A query of DuckDB's, and the files that it opens."""
+    """A query of DuckDB's for rows of a table, the files that it opens, and the table's version."""
 
     query: str
     files: Sequence[str]
+    version: int
 
 
 @dataclass(frozen=True)
@@ -232,7 +233,7 @@ class LakeReader:
         table = self.open(name)
         files = delta_rs.files(table, f"{self.root}/{name.replace('.', '/')}", column, spans)
         with closing(duck.cursor()) as connection:
-            return Rows(_parquet_query(connection, table, files), files)
+            return Rows(_parquet_query(connection, table, files), files, table.version())
 
     def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema.
