@@ -15,7 +15,9 @@ OUTCOMES: tuple[Outcome, ...] = ("met", "failed", "error", "unknown")
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one expectation; the columns of `ops.quality` say what each part means."""
+    """What became of one expectation; the columns of `ops.quality` say what each part means. `example` is the first
+    violation in a sentence, where there is one.
+    """
 
     table_name: str
     expectation: str
@@ -25,6 +27,7 @@ class Result:
     at_least: float
     at_most: float
     remedy: str
+    example: str | None = None
 
     @property
     def fails(self) -> bool:
@@ -39,9 +42,10 @@ class Result:
     def sentence(self) -> str:
         if self.outcome == "error":
             return f"{self.table_name} {self.expectation} could not be evaluated: its page has the error"
+        first = f"{self.example}. " if self.example else ""
         return (
             f"{self.table_name} {self.expectation} is {_number(self.observed)}, expected {_number(self.at_least)} to "
-            f"{_number(self.at_most)}: {self.remedy.rstrip('.')}"
+            f"{_number(self.at_most)}: {first}{self.remedy.rstrip('.')}"
         )
 
 

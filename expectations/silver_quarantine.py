@@ -11,12 +11,13 @@ TRUTHS = (
         meaning="Share of the records of the last hour of batches that was quarantined.",
         # What a replay corrects (replay_id) was read long ago.
         sql="""
-            SELECT try_divide(sum(topic.quarantined_count), sum(topic.read_count)) FROM (
-                SELECT explode(counts) AS topic FROM ops.batches
-                WHERE replay_id IS NULL
-                    AND committed_at > (SELECT max(committed_at) - INTERVAL 1 HOUR FROM ops.batches
-                        WHERE replay_id IS NULL AND exists(counts, topic -> topic.read_count > 0))
+            WITH recent AS (
+                SELECT read_count, quarantined_count, committed_at,
+                    max(committed_at) FILTER (read_count > 0) OVER () AS newest
+                FROM batch_count JOIN ops.batches USING (batch_id) WHERE batch_count.replay_id IS NULL
             )
+            SELECT sum(quarantined_count) / nullif(sum(read_count), 0) FROM recent
+            WHERE committed_at > newest - INTERVAL 1 HOUR
         """,
         catches="a producer's new release that writes something else, or a wire format that is set wrongly.",
         remedy="`pts quarantine list`, then the runbook, 'The quarantine': tell the producer.",

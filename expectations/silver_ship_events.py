@@ -6,7 +6,7 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.tables import SILVER_SHIP_EVENTS
 
 TRUTHS = (
-    rows_are_those_counted(SILVER_SHIP_EVENTS, "accepted_count", f"topic.kafka_topic = '{SHIP_EVENTS.name}'"),
+    rows_are_those_counted(SILVER_SHIP_EVENTS, "accepted_count", f"kafka_topic = '{SHIP_EVENTS.name}'"),
     Truth(
         name="packages_are_in_one_partition",
         meaning="All scans of a package are in one partition: number of packages of which they are not.",

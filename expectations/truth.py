@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from pipelines.checks.verify_checks import STAGES, Check, Stage
 from pipelines.settings import Quality
 from pipelines.tables import Table
 
@@ -23,15 +24,17 @@ class Truth:
     Attributes:
         name: Unique within the table.
         meaning: The claim in one sentence.
-        sql: A query for one number (Spark SQL). Tables have their names and show the rows of the batch; `{now}` is the
-            moment of the check, `is_kept` speaks of others. Null: there is nothing yet to judge by, which only a
-            warning may say.
+        sql: A query for one number (DuckDB). Tables have their names and show the rows of the batch, `batch_count` the
+            ledger's counts by batch and topic; the variable `now` is the moment of the check. Null: there is nothing
+            yet to judge by, which only a warning may say.
         catches: Which failure of the real world it finds.
         remedy: What the person on call does.
         severity: A `critical` one that does not hold fails the check; a `warning` does not.
         within: The lowest and the highest number that are as they should be. Rules are code; what is a matter of
             judgement is a setting.
         is_of_now: Speaks of the moment of the check, so of the newest batch only.
+        stage: What the query needs besides.
+        check: That of `pts verify` whose violations are counted: it tells the first one.
     """
 
     name: str
@@ -42,6 +45,8 @@ class Truth:
     severity: Severity = "critical"
     within: Callable[[Quality], Bounds] = nothing
     is_of_now: bool = False
+    stage: Stage | None = None
+    check: Check | None = None
 
     @property
     def note(self) -> str:
@@ -56,16 +61,18 @@ class Suite:
     truths: tuple[Truth, ...]
 
 
-def parameter(table: Table) -> str:
-    """What stands, in braces, for the moment before which the table has let rows go."""
-    return f"{table.name.replace('.', '_')}_kept_from"
+CLAIMS = {check.name: (stage, check) for stage in STAGES for check in stage.checks}
 
 
-def is_kept(moment: str, *tables: Table) -> str:
-    """SQL: whether none of the tables has let go of rows of that moment."""
-    return " AND ".join(f"{moment} >= {{{parameter(table)}}}" for table in tables)
-
-
-def made_anew(table: Table) -> str:
-    """What to do about a table that is a function of silver."""
-    return f"`pts verify` names the row; `pts rebuild {table.name}` makes the table anew from silver."
+def claimed(name: str, catches: str) -> Truth:
+    """What a check of `pts verify` claims, as the number of its violations."""
+    stage, check = CLAIMS[name]
+    return Truth(
+        name=name,
+        meaning=f"{check.meaning.removesuffix('.')}: number of violations.",
+        sql=f"SELECT count(*) FROM ({check.sql})",
+        catches=catches,
+        remedy=check.remedy,
+        stage=stage,
+        check=check,
+    )

@@ -1,7 +1,7 @@
 """Numbers against bounds, by Great Expectations: the verdicts, and the pages that show them."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -16,7 +16,6 @@ from great_expectations.data_context.types.base import (
 )
 from great_expectations.expectations.core.expect_column_max_to_be_between import ExpectColumnMaxToBeBetween
 from great_expectations.expectations.metadata_types import FailureSeverity
-from pyspark.sql import SparkSession
 
 from expectations.result import Outcome
 from expectations.truth import Suite, Truth
@@ -25,10 +24,17 @@ from pipelines.settings import Quality
 
 @dataclass(frozen=True)
 class Measured:
-    """A suite and what was measured for it: one row, with a column named after each truth."""
+    """A suite and what was measured for it.
+
+    Attributes:
+        suite: The suite.
+        facts: One row, with a column of numbers named after each truth.
+        examples: By a truth's name, its first violation in a sentence, where there is one.
+    """
 
     suite: Suite
     facts: pa.Table
+    examples: Mapping[str, str] = field(default_factory=dict)
 
 
 Verdicts = Mapping[tuple[str, str], Outcome]
@@ -36,7 +42,6 @@ Verdicts = Mapping[tuple[str, str], Outcome]
 
 
 def validated(
-    spark: SparkSession,
     measured: Iterable[Measured],
     quality: Quality,
     batch_id: int,
@@ -48,17 +53,22 @@ def validated(
     Nothing is kept elsewhere, and nothing is sent to anybody.
     """
     context = gx.get_context(mode="ephemeral", project_config=_configuration(pages))
-    lake = context.data_sources.add_spark("lake", persist=False)
+    lake = context.data_sources.add_pandas("lake")
     run_id = RunIdentifier(run_name=f"batch-{batch_id}", run_time=checked_at)
     verdicts: dict[tuple[str, str], Outcome] = {}
     for each in measured:
         name = each.suite.table.name
         batch = lake.add_dataframe_asset(name).add_batch_definition_whole_dataframe(f"batch-{batch_id}")
         suite = context.suites.add(
-            gx.ExpectationSuite(name, expectations=[_expectation(truth, quality) for truth in each.suite.truths])
+            gx.ExpectationSuite(
+                name,
+                expectations=[
+                    _expectation(truth, quality, each.examples.get(truth.name)) for truth in each.suite.truths
+                ],
+            )
         )
         definition = context.validation_definitions.add(gx.ValidationDefinition(name=name, data=batch, suite=suite))
-        found = definition.run(batch_parameters={"dataframe": spark.createDataFrame(each.facts)}, run_id=run_id)
+        found = definition.run(batch_parameters={"dataframe": each.facts.to_pandas()}, run_id=run_id)
         for result in found.results:
             assert result.expectation_config is not None
             verdicts[name, result.expectation_config.kwargs["column"]] = _outcome(result)
@@ -66,14 +76,15 @@ def validated(
     return verdicts
 
 
-def _expectation(truth: Truth, quality: Quality) -> ExpectColumnMaxToBeBetween:
+def _expectation(truth: Truth, quality: Quality, example: str | None) -> ExpectColumnMaxToBeBetween:
     least, most = truth.within(quality)
+    first = f" The first: {example}." if example else ""
     return ExpectColumnMaxToBeBetween(
         column=truth.name,
         min_value=least,
         max_value=most,
         severity=FailureSeverity(truth.severity),
-        description=f"[{truth.severity}, {least:g} to {most:g}] {truth.note}",
+        description=f"[{truth.severity}, {least:g} to {most:g}] {truth.note}{first}",
     )
 
 

@@ -1,4 +1,4 @@
-"""What a table is: one frozen record that gives its DDL, schema check, documentation and baseline checks."""
+"""What a table is: one frozen record that gives its schema, the check of it, documentation and baseline checks."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,11 +16,6 @@ class Column:
     doc: str
     is_required: bool = False
     follows_log: bool = True
-
-    @property
-    def ddl(self) -> str:
-        required = " NOT NULL" if self.is_required else ""
-        return f"`{self.name}` {self.type}{required} COMMENT '{self.doc.replace(chr(39), chr(39) * 2)}'"
 
 
 @dataclass(frozen=True)

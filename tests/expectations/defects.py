@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from pipelines.settings import Quality
-from tests.checks.verify_defects.planting import EVENTS, FIRST, ROUTES, Plant, again, all_of, change, drop, ledger
+from tests.checks.verify_defects.planting import EVENTS, FIRST, ROUTES, Plant, again, all_of, change, ledger
 from tests.healthy_lake import HealthyLake, healthy_lake
 from tests.oracle.makers import at
 
@@ -93,9 +93,6 @@ TWO_OF_A_KEY = {
 
 DEFECTS = (
     *(Defect(table, "one_row_per_key", plant) for table, plant in TWO_OF_A_KEY.items()),
-    Defect("ops.batches", "batches_count_up", drop("ops.batches", batch_id=2)),
-    Defect("ops.batches", "ranges_meet", ledger(1, "offsets", {"start_offset": 5}, **EVENTS, kafka_partition=0)),
-    Defect("ops.batches", "records_are_accounted_for", ledger(1, "counts", {"duplicate_count": 2}, **EVENTS)),
     Defect("ops.batches", "records_came_lately", _all_commits),
     Defect("silver.ship_events", "packages_are_in_one_partition", _other_partition),
     Defect(
@@ -114,58 +111,17 @@ DEFECTS = (
         ledger(1, "counts", {"quarantined_count": 1, "duplicate_count": 0}, **EVENTS),
     ),
     Defect("silver.quarantine", "quarantined_share", _rejects),
-    Defect("gold.remaining_stops", "packages_have_a_report", drop("gold.remaining_stops", tracking_number=45)),
-    Defect(
-        "gold.remaining_stops",
-        "reports_are_of_the_latest_scan",
-        change("gold.remaining_stops", {"occurred_at": at("10:30")}, tracking_number=42),
-    ),
-    Defect(
-        "gold.remaining_stops",
-        "reports_are_of_the_last_route",
-        change("gold.remaining_stops", {"route_kafka_offset": 9}, tracking_number=42),
-    ),
     Defect(
         "gold.remaining_stops",
         "negative_stops_share",
         change("gold.remaining_stops", {"number_of_remaining_stops": -1}, tracking_number=42),
     ),
     Defect(
-        "gold.stop_activity",
-        "windows_count_every_scan",
-        change("gold.stop_activity", {"delivered_count": 0}, window_start=at("10:45")),
-    ),
-    Defect(
-        "gold.busiest_stops",
-        "boards_follow_from_stop_activity",
-        change("gold.busiest_stops", {"city": "Nowhere"}, window_start=at("11:00"), rank=3),
-    ),
-    Defect(
-        "gold.carrier_throughput",
-        "hours_count_every_scan",
-        change("gold.carrier_throughput", {"scan_count": 11}, window_start=at("11:00"), status_code="IT"),
-    ),
-    Defect(
         "gold.carrier_throughput",
         "volume_is_as_usual",
         change("gold.carrier_throughput", {"scan_count": 400}, window_start=EARLIER),
     ),
-    Defect(
-        "gold.failed_delivery_alerts",
-        "alerts_follow_from_silver",
-        drop("gold.failed_delivery_alerts", occurred_at=at("10:30")),
-    ),
 )
-"""Each breaks its expectation and no other."""
-
-MORE_DEFECTS = (
-    Defect(
-        "gold.stop_activity",
-        "windows_count_every_scan",
-        all_of(
-            change("gold.stop_activity", {"city": "Nowhere"}, window_start=at("10:15")),
-            change("gold.busiest_stops", {"city": "Nowhere"}, window_start=at("10:15")),
-        ),
-    ),
-)
-"""The same, of expectations that have one above."""
+"""One for each expectation that is no claim of `pts verify`, whose defects are those of its own tests. Each breaks its
+expectation and no other of these.
+"""

@@ -1,15 +1,13 @@
 """`pts check` on a small lake: all expectations of a sound one are met, and each of them can fail by itself."""
 
 import json
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from expectations import check as job
@@ -22,33 +20,31 @@ from pipelines.cli import main as cli
 from pipelines.commands import Check
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import ExpectationFailed, NotFound
-from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.session import planned_for
 from pipelines.settings import Settings
 from pipelines.state.snapshots import snapshot
 from pipelines.tables import EXPECTED, OPS_BATCHES
-from tests.expectations.defects import CHECKED_AT, DEFECTS, MORE_DEFECTS, QUALITY, Defect, sound_lake
-from tests.healthy_lake import COMPLETE_BATCH, HealthyLake
+from tests.checks.verify_defects import DEFECTS as VIOLATIONS
+from tests.checks.verify_defects import Defect as Violated
+from tests.checks.verify_defects.planting import EVENTS, ledger
+from tests.expectations.defects import CHECKED_AT, DEFECTS, QUALITY, Defect, sound_lake
+from tests.healthy_lake import COMPLETE_BATCH, HealthyLake, healthy_lake
+from tests.oracle.makers import at
 
 NOW = EPOCH + timedelta(microseconds=CHECKED_AT)
 LEDGER_SUITE = next(suite for suite in SUITES if suite.table == OPS_BATCHES)
 
 
-def checked(
-    spark: SparkSession, lake: HealthyLake, home: Path, suites: tuple[Suite, ...] = SUITES, now: datetime = NOW
-) -> Checked:
+def checked(lake: HealthyLake, home: Path, suites: tuple[Suite, ...] = SUITES, now: datetime = NOW) -> Checked:
     settings = Settings(home=home, quality=QUALITY)
     if not (home / "lake").exists():
         lake.write(home / "lake")
-    return job.check(spark, settings, snapshot(settings.lake_root), suites, now)
+    return job.check(settings, snapshot(settings.lake_root), suites, now)
 
 
-def measured(spark: SparkSession, lake: HealthyLake, home: Path, suites: Iterable[Suite] = SUITES) -> list[Measured]:
+def measured(lake: HealthyLake, home: Path, suites: Iterable[Suite] = SUITES) -> list[Measured]:
     lake.write(home)
-    at = snapshot(str(home))
-    with planned_for(spark, 0):
-        return job.measure(Lake(spark, str(home)), suites, at, NOW)
+    return job.measure(str(home), suites, snapshot(str(home)), NOW)
 
 
 def reading(tables: Iterable[str]) -> tuple[Suite, ...]:
@@ -67,8 +63,8 @@ def only(truth: Truth) -> tuple[Suite, ...]:
     return (Suite(OPS_BATCHES, (truth,)),)
 
 
-def test_every_expectation_of_a_sound_lake_is_met_and_noted_in_ops_quality(spark: SparkSession, tmp_path: Path) -> None:
-    found = checked(spark, sound_lake(), tmp_path)
+def test_every_expectation_of_a_sound_lake_is_met_and_noted_in_ops_quality(tmp_path: Path) -> None:
+    found = checked(sound_lake(), tmp_path)
 
     assert not_met(found) == []
     insist(found)
@@ -81,51 +77,74 @@ def test_every_expectation_of_a_sound_lake_is_met_and_noted_in_ops_quality(spark
     }
 
 
+def as_statistics(suites: Iterable[Suite]) -> tuple[Suite, ...]:
+    """Without what `pts verify` claims, too."""
+    return tuple(replace(suite, truths=tuple(each for each in suite.truths if not each.check)) for suite in suites)
+
+
 @pytest.fixture(scope="module")
-def sound(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
+def sound(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
     """What is measured of the sound lake, by table."""
-    found = measured(spark, sound_lake(), tmp_path_factory.mktemp("sound"))
+    found = measured(sound_lake(), tmp_path_factory.mktemp("sound"), as_statistics(SUITES))
     return {each.suite.table.name: each.facts for each in found}
 
 
-@pytest.mark.parametrize("defect", [*DEFECTS, *MORE_DEFECTS], ids=str)
+@pytest.mark.parametrize("defect", DEFECTS, ids=str)
 def test_planted_defect_is_found_by_its_expectation_and_no_other(
-    defect: Defect, spark: SparkSession, sound: dict[str, pa.Table], tmp_path: Path
+    defect: Defect, sound: dict[str, pa.Table], tmp_path: Path
 ) -> None:
     lake, before = sound_lake(), sound_lake()
     defect.plant(lake)
     changed = [name for name, rows in lake.tables.items() if rows != before.tables[name]]
     assert lake.later == before.later
     # The numbers that are those of the sound lake were judged above.
-    again = measured(spark, lake, tmp_path, reading(changed))
+    again = measured(lake, tmp_path, as_statistics(reading(changed)))
     others = [each for each in again if each.facts != sound[each.suite.table.name]]
-    found = validated(spark, others, QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
+    found = validated(others, QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
     assert [name for name, outcome in found.items() if outcome != "met"] == [(defect.table, defect.expectation)]
 
 
+CLAIMED = {truth.name: suite for suite in SUITES for truth in suite.truths if truth.check}
+
+
+@pytest.mark.parametrize(
+    "defect", [defect for defect in VIOLATIONS if defect.check in CLAIMED], ids=lambda defect: defect.what
+)
+def test_claim_of_verify_is_not_met_by_what_verify_finds_and_the_first_violation_is_told(
+    defect: Violated, tmp_path: Path
+) -> None:
+    lake = healthy_lake()
+    defect.plant(lake)
+    suite = CLAIMED[defect.check]
+    (found,) = measured(lake, tmp_path, [suite])
+    assert f"{found.examples[defect.check]}." == defect.says
+    verdicts = validated([found], QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
+    assert verdicts[suite.table.name, defect.check] == "failed"
+
+
 def test_every_expectation_has_a_defect_that_it_finds() -> None:
-    assert sorted((defect.table, defect.expectation) for defect in DEFECTS) == sorted(
-        (suite.table.name, truth.name) for suite in SUITES for truth in suite.truths
-    )
+    found = {(defect.table, defect.expectation) for defect in DEFECTS}
+    found |= {(CLAIMED[defect.check].table.name, defect.check) for defect in VIOLATIONS if defect.check in CLAIMED}
+    assert found == {(suite.table.name, truth.name) for suite in SUITES for truth in suite.truths}
 
 
 def test_every_table_but_the_archives_has_a_suite() -> None:
     assert [suite.table for suite in SUITES] == list(EXPECTED)
 
 
-def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_not_fail(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_not_fail(tmp_path: Path) -> None:
     lake = sound_lake()
-    for defect in DEFECTS:
-        if defect.expectation in ("records_came_lately", "ranges_meet"):
-            defect.plant(lake)
-    found = checked(spark, lake, tmp_path, (LEDGER_SUITE,))
+    for row in lake.ledger:
+        row["committed_at"] = at("08:00")
+    ledger(1, "offsets", {"start_offset": 5}, **EVENTS, kafka_partition=0)(lake)
+    found = checked(lake, tmp_path, (LEDGER_SUITE,))
 
     assert found.outcome == "failed"
     with pytest.raises(ExpectationFailed) as failure:
         insist(found)
-    assert "ops.batches ranges_meet is 1, expected 0 to 0: nothing that rests on the ledger" in str(failure.value)
+    assert "ops.batches ledger_ranges_meet is 1, expected 0 to 0: batch 1 starts ship-events/0 at offset 5" in str(
+        failure.value
+    )
     assert "records_came_lately" not in str(failure.value)
     assert str(failure.value).endswith(f"Page: {found.page}")
     assert found.as_json()["counts"] == {"met": 3, "failed": 2, "error": 0, "unknown": 0}
@@ -137,29 +156,25 @@ def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_no
 
 
 @pytest.mark.parametrize("severity", ["critical", "warning"])
-def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(
-    severity: str, spark: SparkSession, tmp_path: Path
-) -> None:
-    text = replace(LEDGER_SUITE.truths[1], sql="SELECT array(0)", severity=severity)
-    found = checked(spark, sound_lake(), tmp_path, only(text))
+def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(severity: str, tmp_path: Path) -> None:
+    text = replace(LEDGER_SUITE.truths[-1], is_of_now=False, sql="SELECT 'many'", severity=severity)
+    found = checked(sound_lake(), tmp_path, only(text))
     assert [each.outcome for each in found.results] == ["error"]
     with pytest.raises(ExpectationFailed, match="could not be evaluated"):
         insist(found)
 
 
-def test_nothing_to_judge_by_is_unknown_for_a_warning_and_a_failure_for_what_is_critical(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    nothing = replace(LEDGER_SUITE.truths[1], sql="SELECT CAST(NULL AS BIGINT)")
-    assert checked(spark, sound_lake(), tmp_path, only(nothing)).outcome == "failed"
+def test_nothing_to_judge_by_is_unknown_for_a_warning_and_a_failure_for_what_is_critical(tmp_path: Path) -> None:
+    nothing = replace(LEDGER_SUITE.truths[-1], severity="critical", sql="SELECT NULL::BIGINT")
+    assert checked(sound_lake(), tmp_path, only(nothing)).outcome == "failed"
     warning = replace(nothing, severity="warning")
-    later = checked(spark, sound_lake(), tmp_path, only(warning), NOW + timedelta(seconds=1))
+    later = checked(sound_lake(), tmp_path, only(warning), NOW + timedelta(seconds=1))
     assert [each.outcome for each in later.results] == ["unknown"]
     assert later.outcome == "met"
 
 
-def test_pages_show_verdict_and_note_and_those_of_old_runs_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
-    found = checked(spark, sound_lake(), tmp_path, (LEDGER_SUITE,))
+def test_pages_show_verdict_and_note_and_those_of_old_runs_are_deleted(tmp_path: Path) -> None:
+    found = checked(sound_lake(), tmp_path, (LEDGER_SUITE,))
     page = Path(found.page)
     assert page.is_file()
     (of_table,) = page.parent.glob("validations/ops/batches/batch-3/*/*.html")
@@ -174,13 +189,8 @@ def test_pages_show_verdict_and_note_and_those_of_old_runs_are_deleted(spark: Sp
 
 
 def test_command_judges_the_tables_asked_for_and_ends_with_a_json_line(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    @contextmanager
-    def shared_session(_settings: Settings, _name: str) -> Iterator[SparkSession]:
-        yield spark
-
-    monkeypatch.setattr(job, "spark_job", shared_session)
     monkeypatch.setenv("PTS_HOME", str(tmp_path))
     sound_lake().write(tmp_path / "lake")
 
@@ -197,7 +207,7 @@ def test_command_judges_the_tables_asked_for_and_ends_with_a_json_line(
     assert "At batch 3: warned." in result.stdout
 
 
-def test_version_whose_files_are_gone_is_refused_before_the_engine_starts(tmp_path: Path) -> None:
+def test_version_whose_files_are_gone_is_refused(tmp_path: Path) -> None:
     sound_lake().write(tmp_path / "lake")
     next((tmp_path / "lake" / "gold" / "stop_activity").glob("*.parquet")).unlink()
     with pytest.raises(NotFound, match=r"gold\.stop_activity at version 0 .* can no longer be read"):

@@ -33,9 +33,12 @@ class Check:
     remedy: str = RUNBOOK
 
     def sentence(self, row: Mapping[str, Any]) -> str:
-        """What is wrong and what to do, from a row of the query. What the records say cannot steer the terminal."""
-        wrong = self.violation.format_map({name: _text(value) for name, value in row.items()})
-        return f"{self.name} does not hold: {wrong}. {self.remedy}"
+        """What is wrong and what to do, from a row of the query."""
+        return f"{self.name} does not hold: {self.wrong(row)}. {self.remedy}"
+
+    def wrong(self, row: Mapping[str, Any]) -> str:
+        """The violation that a row of the query is. What the records say cannot steer the terminal."""
+        return self.violation.format_map({name: _text(value) for name, value in row.items()})
 
 
 @dataclass(frozen=True)

@@ -8,26 +8,43 @@ from pyspark.sql import types as T
 from pipelines.tables import Table
 
 
-def columns_ddl(table: Table) -> str:
-    """The columns in Spark SQL, with their comments."""
-    return ", ".join(column.ddl for column in table.columns)
-
-
-def schema_of(table: Table) -> T.StructType:
-    """The columns without their comments."""
-    return parsed_schema(
-        ", ".join(
-            f"`{column.name}` {column.type}{' NOT NULL' if column.is_required else ''}" for column in table.columns
-        )
+def schema_of(table: Table, *, with_comments: bool = False) -> T.StructType:
+    """The table's columns."""
+    return T.StructType(
+        [
+            T.StructField(
+                column.name,
+                _data_type(column.type),
+                not column.is_required,
+                {"comment": column.doc} if with_comments else None,
+            )
+            for column in table.columns
+        ]
     )
 
 
+PLAIN = {
+    "BIGINT": T.LongType(),
+    "BINARY": T.BinaryType(),
+    "BOOLEAN": T.BooleanType(),
+    "DOUBLE": T.DoubleType(),
+    "INT": T.IntegerType(),
+    "STRING": T.StringType(),
+    "TIMESTAMP": T.TimestampType(),
+}
+
+
 @cache
-def parsed_schema(columns: str) -> T.StructType:
-    """The schema that columns in Spark SQL stand for. Needs a session."""
-    schema = T.DataType.fromDDL(columns)
-    assert isinstance(schema, T.StructType)
-    return schema
+def _data_type(sql: str) -> T.DataType:
+    """What Spark takes a column's type for, without its parser, which needs a session."""
+    if sql in PLAIN:
+        return PLAIN[sql]
+    kind, _, inner = sql.removesuffix(">").partition("<")
+    if kind == "ARRAY":
+        return T.ArrayType(_data_type(inner))
+    assert kind == "STRUCT", sql
+    fields = (field.split(": ") for field in inner.split(", "))
+    return T.StructType([T.StructField(name.strip("`"), _data_type(type_)) for name, type_ in fields])
 
 
 def differences(table: Table, schema: T.StructType, properties: Mapping[str, str]) -> Iterator[str]:

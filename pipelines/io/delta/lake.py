@@ -19,13 +19,7 @@ from pyspark.sql import types as T
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.data_files import DataFile
-from pipelines.io.delta.definition import (
-    columns_ddl,
-    differences,
-    outgrown_constraints,
-    parsed_schema,
-    schema_of,
-)
+from pipelines.io.delta.definition import differences, outgrown_constraints, schema_of
 from pipelines.io.delta.delta_rs import Spans
 from pipelines.io.delta.delta_table import MISREAD_PATH, Tables, has_long_log, opened
 from pipelines.io.delta.parquet import file_list, parquet_rows
@@ -44,14 +38,14 @@ class Lake:
     Between two of its own writes to a table it accepts only commits that change no row, such as a compaction.
 
     Args:
-        spark: The session in which frames are read.
+        spark: The session in which frames are read; none are without one.
         root: The folder.
         versions: By table name, the version up to which commits are known to be in order; the newest, where not given.
 
     Raises `InvalidInput` for a root that some reader or writer would misread.
     """
 
-    def __init__(self, spark: SparkSession, root: str, versions: Mapping[str, int] | None = None) -> None:
+    def __init__(self, spark: SparkSession | None, root: str, versions: Mapping[str, int] | None = None) -> None:
         if "://" in root or MISREAD_PATH.search(root):
             raise InvalidInput(
                 f"The lake's path {root} is not one of a folder that all readers and writers take as it is: a name "
@@ -59,8 +53,14 @@ class Lake:
             )
         self.root = root
         self.versions = dict(versions or {})
-        self.spark = spark
+        self._spark = spark
         self._tables = Tables()
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session in which frames are read."""
+        assert self._spark is not None, "the lake was opened without a session"
+        return self._spark
 
     def in_session(self, spark: SparkSession) -> "Lake":
         """The same for another session: what this one knows of the tables, that one does."""
@@ -97,7 +97,7 @@ class Lake:
             raise LakeMismatch(
                 f"Table {table.name} cannot be created at {path}: there are other files, for example {min(foreign)}."
             )
-        delta_rs.create(path, parsed_schema(columns_ddl(table)).json(), table)
+        delta_rs.create(path, schema_of(table, with_comments=True).json(), table)
 
     def _definition(self, table: Table) -> tuple[T.StructType, Mapping[str, str]]:
         """The table's schema and properties."""

@@ -161,15 +161,20 @@ class LakeReader:
         whatever the process can.
 
         Timestamps are TIMESTAMP WITH TIME ZONE in UTC, whatever the machine's zone.
+
+        Raises `NotFound` when a version is no longer whole, `LakeUnavailable` when a file cannot be read.
         """
+        listed = list(names)
         catalog = identifier(f"lake-{uuid.uuid4().hex}")
         with closing(duck.cursor()) as connection:
             connection.execute(f"ATTACH ':memory:' AS {catalog}")
             connection.execute(f"USE {catalog}")
             try:
-                for name in names:
+                for name in listed:
                     self._add_view(connection, name)
                 yield connection
+            except duckdb.IOException as error:
+                raise self._unreadable(listed, error) from error
             finally:
                 connection.execute("USE memory")
                 connection.execute(f"DETACH {catalog}")
@@ -217,16 +222,20 @@ class LakeReader:
         """Raises DuckDB's errors as what they mean."""
         try:
             yield
+        except duckdb.IOException as error:
+            raise self._unreadable(names, error) from error
         except duckdb.Error as error:
-            for name in names:
-                if name in self._versions:
-                    self.check_files(name)
-            if isinstance(error, duckdb.IOException):
-                raise LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.") from error
             if unknown := UNKNOWN_TABLE.search(str(error)):
                 there = ", ".join(self.table_names())
                 raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error
             raise InvalidInput(f"DuckDB rejects the query: {first_sentence(error)}.") from error
+
+    def _unreadable(self, names: Sequence[str], error: duckdb.Error) -> LakeUnavailable:
+        """What it means that files of the tables cannot be read. Raises `NotFound` when they are gone."""
+        for name in names:
+            if name in self._versions:
+                self.check_files(name)
+        return LakeUnavailable(f"The lake at {self.root} cannot be read: {first_sentence(error)}.")
 
     def rows(self, name: str, column: str | None = None, spans: delta_rs.Spans = ()) -> Rows:
         """The rows of a table in a folder; with a column, at least those that hold a value of it within the spans."""

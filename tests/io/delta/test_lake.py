@@ -11,15 +11,17 @@ from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 from duckdb import DuckDBPyConnection as Cursor
 from pyspark.sql import SparkSession
+from pyspark.sql import types as T
 
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta import lake as lake_module
 from pipelines.io.delta.data_files import write
+from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.delta_table import LONG_LOG, last_checkpoint
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
-from pipelines.tables import GOLD_REMAINING_STOPS, TABLES, Column, Table
+from pipelines.tables import GOLD_REMAINING_STOPS, NOT_IN_THE_LEDGER, TABLES, Column, Table
 from tests.permissions import permitted_beyond
 
 COLOURS = Table(
@@ -288,3 +290,10 @@ def test_table_with_an_earlier_condition_gets_the_wider_one_and_is_not_taken_for
     Lake(spark, str(tmp_path)).ensure(today)
     with pytest.raises(LakeMismatch, match="id_is_positive"):
         Lake(spark, str(tmp_path)).ensure(replace(COLOURS, constraints={"id_is_positive": "id > 2"}))
+
+
+def test_columns_have_the_types_for_which_spark_takes_them(spark: SparkSession) -> None:
+    for table in (*TABLES, *NOT_IN_THE_LEDGER):
+        required = {True: " NOT NULL", False: ""}
+        ddl = ", ".join(f"`{column.name}` {column.type}{required[column.is_required]}" for column in table.columns)
+        assert schema_of(table) == T.DataType.fromDDL(ddl)
