@@ -21,8 +21,8 @@ test: $(READY) ## Run the tests, on two cores: all but the long ones
 test-all: $(READY) ## Run the long tests: processes that are killed, Airflow's replays, upgrades, faults
 	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long
 
-test-fast: $(READY) ## Run the tests that need neither Spark nor a broker
-	$(VENV)/bin/pytest -m "not spark and not integration"
+test-fast: $(READY) ## Run the tests that need neither Spark nor a broker, on two cores
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not spark and not integration and not long"
 
 lint: $(READY) ## Check format, types and import rules
 	$(VENV)/bin/ruff format --check .

@@ -5,9 +5,13 @@ without a route or without a scan, a withdrawal, alerts, windows and a report th
 at its end a batch that the tables over windows have not reached yet.
 """
 
+import atexit
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +79,32 @@ class HealthyLake:
 
     def write(self, root: Path) -> None:
         """One version of every table, and a second one of those written later."""
-        for versions in (self.tables, self.later):
-            for table in TABLES:
-                if table.name in versions:
-                    rows = pa.Table.from_pylist(versions[table.name], schema=_schema(table))
-                    write_deltalake(root / table.name.replace(".", "/"), rows, mode="overwrite")
+        healthy, there = _written()
+        for table in TABLES:
+            place, versions = root / table.folder, self.versions(table)
+            if versions and versions == healthy.versions(table) and not place.exists():
+                shutil.copytree(there / table.folder, place)
+            else:
+                _write(versions, table, place)
+
+    def versions(self, table: Table) -> list[list[Row]]:
+        """The table's rows, version by version; none of a table that is not there."""
+        return [tables[table.name] for tables in (self.tables, self.later) if table.name in tables]
+
+
+@cache
+def _written() -> tuple[HealthyLake, Path]:
+    """A healthy lake and where it is: most tables of those that are spoilt are as in this one."""
+    lake, root = healthy_lake(), Path(tempfile.mkdtemp(prefix="healthy-lake-"))
+    atexit.register(shutil.rmtree, root)
+    for table in TABLES:
+        _write(lake.versions(table), table, root / table.folder)
+    return lake, root
+
+
+def _write(versions: list[list[Row]], table: Table, place: Path) -> None:
+    for rows in versions:
+        write_deltalake(place, pa.Table.from_pylist(rows, schema=_schema(table)), mode="overwrite")
 
 
 def healthy_lake() -> HealthyLake:

@@ -4,25 +4,50 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from pipelines import errors
 from pipelines.cli import main as cli
+from pipelines.io.kafka import admin
 from tests.permissions import permitted_beyond
 
 
-def pts(*arguments: str, home: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
-    return subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", *arguments],
-        env=inherited | {"PTS_HOME": str(home)} | environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+@dataclass(frozen=True)
+class Ended:
+    """What a command left: as of a process, and as fast as a call."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+class Pts(Protocol):
+    def __call__(self, *arguments: str, home: Path, **environment: str) -> Ended: ...
+
+
+@pytest.fixture
+def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Pts]:
+    """Runs a command within this process, with an environment of its own."""
+
+    def run(*arguments: str, home: Path, **environment: str) -> Ended:
+        for name in [name for name in os.environ if name.startswith("PTS_")]:
+            monkeypatch.delenv(name)
+        for name, value in {"PTS_HOME": str(home), **environment}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["pts", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    before = os.umask(0o077)
+    os.umask(before)
+    yield run
+    os.umask(before)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +67,15 @@ def pts(*arguments: str, home: Path, **environment: str) -> subprocess.Completed
     ],
 )
 def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], tmp_path: Path) -> None:
-    found = pts(*arguments, home=tmp_path, PYTHONPROFILEIMPORTTIME="1")
+    found = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pipelines.cli", *arguments],
+        env={name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+        | {"PTS_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
 
     imported = {
         line.rpartition("|")[2].strip() for line in found.stderr.splitlines() if line.startswith("import time:")
@@ -55,7 +88,7 @@ def test_command_that_needs_no_engine_imports_none(arguments: tuple[str, ...], t
     ("given", "mask"), [({}, 0o077), ({"PTS_UMASK": "027"}, 0o027), ({"PTS_UMASK": "0022"}, 0o022)]
 )
 def test_files_are_this_users_alone_unless_a_setting_says_otherwise(
-    given: dict[str, str], mask: int, tmp_path: Path
+    pts: Pts, given: dict[str, str], mask: int, tmp_path: Path
 ) -> None:
     assert pts("alert", "A test", home=tmp_path / "home", **given).returncode == 0
 
@@ -65,7 +98,7 @@ def test_files_are_this_users_alone_unless_a_setting_says_otherwise(
 
 
 @pytest.mark.parametrize("umask", ["rw-r--r--", "99", "0o77"])
-def test_umask_that_is_none_is_refused(umask: str, tmp_path: Path) -> None:
+def test_umask_that_is_none_is_refused(pts: Pts, umask: str, tmp_path: Path) -> None:
     found = pts("status", home=tmp_path, PTS_UMASK=umask)
     assert found.returncode == errors.InvalidInput.exit_code
     assert "PTS_UMASK" in found.stderr
@@ -80,7 +113,7 @@ def test_failure_quotes_no_rows_and_what_was_given_is_quoted(
         assert capsys.readouterr().err == f"pts: Could not convert string '{told}'  to INT32\n"
 
 
-def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None:
+def test_known_failure_is_one_sentence_and_its_exit_code(pts: Pts, tmp_path: Path) -> None:
     found = pts("report", "0", home=tmp_path)
 
     assert found.returncode == errors.InvalidInput.exit_code
@@ -88,14 +121,17 @@ def test_known_failure_is_one_sentence_and_its_exit_code(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("arguments", [("snapshot",), ("sql", "--at-batch", "0", "SELECT 1"), ("report", "42")])
-def test_question_to_a_lake_without_tables_is_one_sentence(arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_question_to_a_lake_without_tables_is_one_sentence(
+    pts: Pts, arguments: tuple[str, ...], tmp_path: Path
+) -> None:
     found = pts(*arguments, home=tmp_path)
 
     assert found.returncode == errors.NotFound.exit_code
     assert found.stderr == f"pts: There are no tables at {tmp_path}/lake yet: `pts stream` creates them.\n"
 
 
-def test_unreachable_broker_is_one_sentence(tmp_path: Path) -> None:
+def test_unreachable_broker_is_one_sentence(pts: Pts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admin, "TIMEOUT_SECONDS", 0.2)
     found = pts("topics", home=tmp_path, PTS_KAFKA__BOOTSTRAP_SERVERS="127.0.0.1:1")
 
     assert found.returncode == errors.BrokerUnavailable.exit_code
@@ -103,7 +139,7 @@ def test_unreachable_broker_is_one_sentence(tmp_path: Path) -> None:
     assert found.stderr.count("\n") == 1
 
 
-def test_value_that_does_not_fit_names_its_variable(tmp_path: Path) -> None:
+def test_value_that_does_not_fit_names_its_variable(pts: Pts, tmp_path: Path) -> None:
     found = pts("status", home=tmp_path, PTS_BROKER__PORT="many")
 
     assert found.returncode == errors.InvalidInput.exit_code
@@ -115,18 +151,20 @@ def test_value_that_does_not_fit_names_its_variable(tmp_path: Path) -> None:
     ("variable", "meant"),
     [("PTS_KAFKA__BOOTSTRAP_SERVER", "PTS_KAFKA__BOOTSTRAP_SERVERS"), ("PTS_HOMES", "PTS_HOME")],
 )
-def test_misspelt_variable_is_named_with_the_one_that_was_meant(variable: str, meant: str, tmp_path: Path) -> None:
+def test_misspelt_variable_is_named_with_the_one_that_was_meant(
+    pts: Pts, variable: str, meant: str, tmp_path: Path
+) -> None:
     found = pts("settings", home=tmp_path, **{variable: "x"})
 
     assert f"{variable} is no setting; {meant} is" in found.stderr
 
 
 @pytest.mark.parametrize("variable", ["PTS_SPARK__CONF", "PTS_SPARK"])
-def test_variable_that_sets_a_whole_group_is_no_misspelling(variable: str, tmp_path: Path) -> None:
+def test_variable_that_sets_a_whole_group_is_no_misspelling(pts: Pts, variable: str, tmp_path: Path) -> None:
     assert pts("settings", home=tmp_path, **{variable: "{}"}).stderr == ""
 
 
-def test_settings_say_where_each_value_came_from(tmp_path: Path) -> None:
+def test_settings_say_where_each_value_came_from(pts: Pts, tmp_path: Path) -> None:
     lines = json.loads(pts("settings", "--json", home=tmp_path, PTS_BROKER='{"port": 1234}').stdout)
 
     found = {line["name"]: (line["value"], line["source"]) for line in lines}
@@ -136,7 +174,7 @@ def test_settings_say_where_each_value_came_from(tmp_path: Path) -> None:
     assert all(line["description"] for line in lines)
 
 
-def test_status_of_a_home_where_nothing_ever_ran_is_stopped(tmp_path: Path) -> None:
+def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: Path) -> None:
     found = json.loads(pts("status", "--json", home=tmp_path, PTS_BROKER__PORT="1234").stdout)
 
     assert found["bootstrap_servers"] == "127.0.0.1:1234"

@@ -89,6 +89,7 @@ def test_mutation_that_a_test_notices_is_killed_and_one_that_none_notices_surviv
     assert total.startswith("2 mutations: 1 killed, 1 survived, 0 unusable")
 
 
+@pytest.mark.long
 def test_a_test_that_cannot_be_run_is_no_verdict() -> None:
     with pytest.raises(Unusable, match="pytest ended with 4"):
         checked(replace(NOTICED, test="tests/engine/test_pace.py::test_of_nothing"))
@@ -96,6 +97,7 @@ def test_a_test_that_cannot_be_run_is_no_verdict() -> None:
         checked(replace(NOTICED, old="import time\n", new="import no_such_module\n"))
 
 
+@pytest.mark.long
 def test_nothing_is_checked_while_a_test_fails_unmutated(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([], [replace(NOTICED, test="tests/engine/test_pace.py::test_of_nothing")]) == 2
     assert "Nothing is mutated yet, and a test fails" in capsys.readouterr().out

@@ -222,9 +222,10 @@ class LakeReader:
         """Raises DuckDB's errors as what they mean."""
         try:
             yield
-        except duckdb.IOException as error:
-            raise self._unreadable(names, error) from error
         except duckdb.Error as error:
+            unreadable = self._unreadable(names, error)
+            if isinstance(error, duckdb.IOException):
+                raise unreadable from error
             if unknown := UNKNOWN_TABLE.search(str(error)):
                 there = ", ".join(self.table_names())
                 raise NotFound(f"There is no table {unknown[1]} at {self.root}; there are {there}.") from error

@@ -22,9 +22,14 @@ def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def expected() -> dict[str, list[Row]]:
+    return {name: rows for name, rows in expected_tables(log()).items() if name in COMPARED}
+
+
 @pytest.fixture
-def lake() -> HealthyLake:
-    return HealthyLake({name: rows for name, rows in expected_tables(log()).items() if name in COMPARED})
+def lake(expected: dict[str, list[Row]]) -> HealthyLake:
+    return HealthyLake(dict(expected))
 
 
 def test_lake_of_the_oracle_passes(dump: Path, lake: HealthyLake, tmp_path: Path) -> None:
