@@ -147,7 +147,7 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     newest = numbers[-limit:]
     sources = {source: batch_of.get(source) for source in _sources(found)}
     batches = batches_of(reader, {number for number in (*newest, *sources.values()) if number is not None})
-    since = made_anew(reader, after=newest[0]).get(REPORTS, 0) if newest else 0
+    since = made_anew(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
     history = []
     for number in (*newest, None):
         brought = tuple(arrival for arrival in arrivals if arrival.batch_id == number)

@@ -1,9 +1,12 @@
 """The lake at a batch: which version of every table holds the rows that follow the log up to there."""
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from duckdb import DuckDBPyConnection
 
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
@@ -58,15 +61,15 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     Raises `NotFound` when there is no such batch, when not all tables stood at it, and when a table was made anew
     since, so that its old versions are gone.
     """
-    reader = LakeReader(lake_root)
-    batch_id = _newest_complete(reader) if batch_id is None else batch_id
-    row = _first(reader, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
-    if not row:
-        raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(reader)}.")
-    found = reader.query(f"FROM {STOOD_AT} WHERE batch_id = ?", [batch_id]).to_pylist()
-    tables = {state["table_name"]: state for state in found}
-    _check_complete(reader, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
-    _check_readable(reader, batch_id)
+    with _opened(lake_root) as ledger:
+        batch_id = _newest_complete(ledger, lake_root) if batch_id is None else batch_id
+        row = _first(ledger, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
+        if not row:
+            raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(ledger)}.")
+        found = _rows(ledger, f"FROM {STOOD_AT} WHERE batch_id = ?", batch_id)
+        tables = {state["table_name"]: state for state in found}
+        _check_complete(ledger, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
+        _check_readable(ledger, batch_id)
     return Snapshot(
         batch_id=batch_id,
         committed_at=row["committed_at"].astimezone(UTC),
@@ -78,24 +81,39 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
 def is_settled(lake_root: str) -> bool:
     """Whether a batch since the newest promotion is complete: before one is, the newest complete batch is of the tables
     that were replaced. Raises `NotFound` when there is no complete batch at all."""
-    newest = newest_promotion(lake_root)
-    return newest is None or _newest_complete(LakeReader(lake_root)) >= newest
+    with _opened(lake_root) as ledger:
+        newest = _newest_promotion(ledger)
+        return newest is None or _newest_complete(ledger, lake_root) >= newest
 
 
 def newest_promotion(lake_root: str) -> int | None:
     """The batch by which tables last took the place of the live ones."""
-    found: int | None = _first(LakeReader(lake_root), f"SELECT max(promoted_at) AS batch_id FROM {PROMOTIONS}")[
-        "batch_id"
-    ]
+    with _opened(lake_root) as ledger:
+        return _newest_promotion(ledger)
+
+
+def _newest_promotion(ledger: DuckDBPyConnection) -> int | None:
+    found: int | None = _first(ledger, f"SELECT max(promoted_at) AS batch_id FROM {PROMOTIONS}")["batch_id"]
     return found
 
 
-def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
+def _opened(lake_root: str) -> AbstractContextManager[DuckDBPyConnection]:
+    """The ledger in one version, for several questions; raises what `LakeReader.query` raises."""
+    return LakeReader(lake_root).opened_for(LEDGER)
+
+
+def made_anew(lake_root: str, after: int = 0) -> dict[str, int]:
     """The tables that were deleted and made anew after a batch, each with the last batch that found it so.
 
     Delta counts the versions of a new table from 0: those of the ledger's earlier rows are not its own.
     """
-    rows = reader.query(
+    with _opened(lake_root) as ledger:
+        return _made_anew(ledger, after)
+
+
+def _made_anew(ledger: DuckDBPyConnection, after: int) -> dict[str, int]:
+    rows = _rows(
+        ledger,
         f"""
         WITH states AS (
             SELECT batch_id, unnest(tables, recursive := true) FROM (FROM {LEDGER} WHERE batch_id >= ?)
@@ -104,22 +122,22 @@ def made_anew(reader: LakeReader, after: int = 0) -> dict[str, int]:
         )
         SELECT table_name, max(batch_id) AS batch_id FROM steps WHERE version < before GROUP BY table_name
         """,
-        [after],
+        after,
     )
-    return {row["table_name"]: row["batch_id"] for row in rows.to_pylist()}
+    return {row["table_name"]: row["batch_id"] for row in rows}
 
 
-def _newest_complete(reader: LakeReader) -> int:
-    found = _first(reader, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
+def _newest_complete(ledger: DuckDBPyConnection, lake_root: str) -> int:
+    found = _first(ledger, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
     if found["batch_id"] is None:
         raise NotFound(
-            f"There is no batch in the ledger of {reader.root} at which all tables agree: {_range(reader)}. The job "
+            f"There is no batch in the ledger of {lake_root} at which all tables agree: {_range(ledger)}. The job "
             "brings all tables to one batch every PTS_STREAM__FOLLOW_SECONDS; `pts stream --drain` does so at its end."
         )
     return int(found["batch_id"])
 
 
-def _check_complete(reader: LakeReader, batch_id: int, missing: list[dict[str, Any]]) -> None:
+def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dict[str, Any]]) -> None:
     """Refuses a batch at which some tables never stood; `missing` are their states after it."""
     behind: dict[int, list[str]] = {}
     for state in missing:
@@ -131,7 +149,7 @@ def _check_complete(reader: LakeReader, batch_id: int, missing: list[dict[str, A
         for position, names in sorted(behind.items())
     )
     near = _first(
-        reader,
+        ledger,
         f"""
         SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
         FROM {COMPLETE}
@@ -145,25 +163,30 @@ def _check_complete(reader: LakeReader, batch_id: int, missing: list[dict[str, A
     raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
 
 
-def _check_readable(reader: LakeReader, batch_id: int) -> None:
-    anew = made_anew(reader, after=batch_id)
+def _check_readable(ledger: DuckDBPyConnection, batch_id: int) -> None:
+    anew = _made_anew(ledger, batch_id)
     if not anew:
         return
     table, since = max(anew.items(), key=lambda item: item[1])
-    found = _first(reader, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
+    found = _first(ledger, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
     first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
     raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")
 
 
-def _range(reader: LakeReader) -> str:
-    found = _first(reader, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
+def _range(ledger: DuckDBPyConnection) -> str:
+    found = _first(ledger, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
     return "it is empty" if found["first"] is None else f"it holds {found['first']} to {found['last']}"
 
 
-def _first(reader: LakeReader, sql: str, *parameters: object) -> dict[str, Any]:
+def _first(ledger: DuckDBPyConnection, sql: str, *parameters: object) -> dict[str, Any]:
     """The first row of the answer; empty when there is none."""
-    rows: list[dict[str, Any]] = reader.query(sql, parameters).to_pylist()
+    rows = _rows(ledger, sql, *parameters)
     return rows[0] if rows else {}
+
+
+def _rows(ledger: DuckDBPyConnection, sql: str, *parameters: object) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = ledger.sql(sql, params=list(parameters)).to_arrow_table().to_pylist()
+    return rows
 
 
 def _utc(moment: datetime | None) -> datetime | None:

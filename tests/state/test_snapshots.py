@@ -148,9 +148,9 @@ def test_newest_batch_is_refused_when_a_table_was_made_anew_after_it(tmp_path: P
 def test_table_made_anew_is_found_with_the_last_batch_that_found_it_so(tmp_path: Path) -> None:
     for number, version in enumerate((5, 0, 1, 0, 7)):
         batch(tmp_path, number, version=number, windows=(version, number))
-    reader = LakeReader(str(tmp_path))
-    assert made_anew(reader) == {"gold.stop_activity": 3}
-    assert made_anew(reader, after=3) == {}
+    root = str(tmp_path)
+    assert made_anew(root) == {"gold.stop_activity": 3}
+    assert made_anew(root, after=3) == {}
 
 
 def test_tables_read_at_a_snapshot_show_the_rows_of_its_batch(tmp_path: Path) -> None:

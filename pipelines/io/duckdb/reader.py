@@ -202,9 +202,15 @@ class LakeReader:
 
         Raises what `answer` raises.
         """
+        with self.opened_for(sql) as connection:
+            return connection.sql(sql, params=list(parameters)).to_arrow_table()
+
+    @contextmanager
+    def opened_for(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        """The same for several queries, on the tables that the text names."""
         names = self.tables_in(sql)
         with self._explained(names), self.opened(names) as connection:
-            return connection.sql(sql, params=list(parameters)).to_arrow_table()
+            yield connection
 
     def answer(self, sql: str) -> pa.Table:
         """The rows of one query of anybody's.
