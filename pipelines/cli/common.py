@@ -17,6 +17,9 @@ from pipelines.settings import Settings, load_settings
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 C = TypeVar("C", bound=Command)
 
+DUCKDB_INTERRUPTED = "Query interrupted"
+"""What DuckDB raises as a plain RuntimeError when Ctrl-C falls into a query."""
+
 
 def current_settings() -> Settings:
     """The settings, after a warning for each variable that looks like one and is none."""

@@ -9,15 +9,18 @@ import traceback
 from contextlib import suppress
 from enum import StrEnum
 from types import TracebackType
-from typing import Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 from rich.table import Table
 
 from pipelines import commands
 from pipelines.cli import history, operations, stack
-from pipelines.cli.common import AsJson, checked, console, current_settings
+from pipelines.cli.common import DUCKDB_INTERRUPTED, AsJson, checked, console, current_settings
 from pipelines.errors import MOST_CHARACTERS, InvalidInput, PtsError, log_text, printable
+
+if TYPE_CHECKING:
+    from pipelines.terminal.rendering import Form
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -125,7 +128,9 @@ def simulate(
 
 @app.command()
 def sql(
-    query: Annotated[str, typer.Argument(help='For example "SELECT * FROM gold.remaining_stops LIMIT 5".')],
+    query: Annotated[
+        str | None, typer.Argument(help='For example "SELECT * FROM gold.remaining_stops LIMIT 5"; without, a shell.')
+    ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header; a null is an empty field.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array of objects.")] = False,
     engine: Annotated[Engine, typer.Option(help="duckdb answers at once; spark speaks Spark SQL.")] = Engine.DUCKDB,
@@ -134,16 +139,21 @@ def sql(
     """Ask the tables. Timestamps are UTC.
 
     Tables are named as `gold.remaining_stops`, `silver.ship_events`, `silver.quarantine`, `ops.batches`. A query that
-    begins with a dash comes after `--`.
+    begins with a dash comes after `--`. Without a query, a terminal gets a shell with history and completion, and from
+    a pipe or a file all statements are answered: `pts sql < questions.sql`.
     """
     if as_csv and as_json:
         raise InvalidInput("--csv and --json exclude each other.")
+    form: Form = "csv" if as_csv else "json" if as_json else "table"
+    if query is None:
+        from pipelines.cli import sql_shell
+
+        return sql_shell.run(engine.value, at_batch, form, current_settings())
     command = checked(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
     from pipelines.queries import sql as job
     from pipelines.terminal.rendering import write_table
 
-    rows = job.query(command, current_settings())
-    write_table(rows, sys.stdout, "csv" if as_csv else "json" if as_json else "table")
+    return write_table(job.query(command, current_settings()), sys.stdout, form)
 
 
 @app.command()
@@ -182,9 +192,6 @@ operations.add_to(app)
 
 INTERRUPTED = 130
 """The shell's exit code for Ctrl-C."""
-
-DUCKDB_INTERRUPTED = "Query interrupted"
-"""What DuckDB raises as a plain RuntimeError when Ctrl-C falls into a query."""
 
 
 def main() -> None:
