@@ -11,14 +11,17 @@ import socket
 import sys
 import tempfile
 import threading
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from pyspark import SparkContext
 
 from pipelines import commands
+from pipelines.graph import FLOWS, Flow
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.session import AOT_CACHE, JAVA_OPTIONS, RUNTIME, open_session, quoted
 from pipelines.settings import Broker, Settings, Spark, Stream
 from pipelines.stack import simulate, stack
@@ -48,10 +51,10 @@ def main() -> None:
         sys.exit(f"Java recorded a run of the job, but left no {AOT_CACHE}.")
 
 
-def run_job(settings: Settings) -> None:
+def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
     """Drains the log in small batches; returns when Java has ended, and so written its cache."""
     spark = open_session(settings)
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True), threading.Event())
     spark.stop()
     java = SparkContext._gateway.proc
     java.stdin.close()

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from aot_cache import run_job, unused_ports
 from playwright.sync_api import Page, expect, sync_playwright
 
 from pipelines import commands
-from pipelines.graph import FLOWS
+from pipelines.graph import FLOWS, Flow
 from pipelines.io.processes.airflow import url
 from pipelines.live import topics
 from pipelines.settings import Airflow, Broker, Settings
@@ -61,26 +62,22 @@ def lake(home: Path) -> Iterator[tuple[Settings, str]]:
     with stack.running(["broker"], settings, print):
         topics.run(commands.Topics(), settings)
         simulate.run(FEED, settings)
-        with planted_bug():
-            run_job(settings)
+        run_job(settings, with_bug())
         password = airflow.prepare(settings)
         assert password, "the home is new"
         stack.start(["stream", "airflow"], settings, print)
         yield settings, password
 
 
-@contextmanager
-def planted_bug() -> Iterator[None]:
-    """Scans of a delivery count twice, in this process."""
-    (flow,) = (flow for flow in FLOWS if flow.name == WRONG)
-    right = flow.by
-
+def with_bug() -> list[Flow]:
+    """The flows, one of which counts scans of a delivery twice."""
     twice = "CASE WHEN status_code = 'DL' THEN 2 ELSE 1 END"
-    object.__setattr__(flow, "by", f"SELECT * REPLACE ({twice} * scan_count AS scan_count) FROM ({right})")
-    try:
-        yield
-    finally:
-        object.__setattr__(flow, "by", right)
+    return [
+        replace(flow, by=f"SELECT * REPLACE ({twice} * scan_count AS scan_count) FROM ({flow.by})")
+        if flow.name == WRONG
+        else flow
+        for flow in FLOWS
+    ]
 
 
 @contextmanager

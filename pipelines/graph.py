@@ -36,10 +36,12 @@ from pipelines.tables import (
     GOLD_FAILED_DELIVERY_ALERTS,
     GOLD_REMAINING_STOPS,
     GOLD_STOP_ACTIVITY,
+    OPS_BATCHES,
     OPS_EXPIRED_REPORTS,
     SILVER_QUARANTINE,
     SILVER_SHIP_EVENTS,
     SILVER_SHIP_ROUTES,
+    TABLES,
     Table,
 )
 from pipelines.transforms.bronze_records import BRONZE_RECORDS
@@ -247,14 +249,20 @@ TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
 """The turns, in order."""
 
 
-def flows_into(table: Table) -> tuple[Flow, ...]:
-    return tuple(flow for flow in FLOWS if flow.into == table)
+def flows_into(table: Table, flows: Iterable[Flow] = FLOWS) -> tuple[Flow, ...]:
+    return tuple(flow for flow in flows if flow.into == table)
 
 
-def with_dependents(names: Iterable[str]) -> frozenset[str]:
+def tables_of(flows: Iterable[Flow] = FLOWS) -> tuple[Table, ...]:
+    """The tables of which the ledger says, after a batch of these flows, where they are: all but the ledger itself."""
+    by_name = {table.name: table for table in (*TABLES, *(flow.into for flow in flows))}
+    return tuple(table for table in by_name.values() if table != OPS_BATCHES)
+
+
+def with_dependents(names: Iterable[str], flows: Iterable[Flow] = FLOWS) -> frozenset[str]:
     """The tables and all gold tables that are made from them, by name."""
     found = set(names)
-    for flow in FLOWS:
+    for flow in flows:
         if any(isinstance(read, Current) and read.table.name in found for read in flow.reads.values()):
             found.add(flow.into.name)
     return frozenset(found)

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 from pipelines.contracts.wire import Wire
 from pipelines.engine.batch import Batch, Following, Standing
 from pipelines.engine.micro_batch import MicroBatch
-from pipelines.graph import TURNS
+from pipelines.graph import FLOWS, TURNS, Flow
+from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.kafka.log import OffsetRange, ends, offsets_json, starts
@@ -48,11 +49,20 @@ class CrashingLake(Lake):
         self._crash_if_over()
         return super().version(table)
 
-    def _commit_of(self, table: Table, transaction: Transaction) -> Change:
-        commit = super()._commit_of(table, transaction)
-        self.written.append(table.name)
-        self._crash_if_over()
-        return commit
+    def commit_by(self, table: Table, transaction: Transaction) -> Change | None:
+        return self._noted(table, super().commit_by(table, transaction))
+
+    def commit(
+        self, table: Table, transaction: Transaction, added: Sequence[DataFile], removed: Sequence[str] = ()
+    ) -> Change | None:
+        made = super().commit(table, transaction, added, removed)
+        return self._noted(table, made) if added or removed else made
+
+    def _noted(self, table: Table, made: Change | None) -> Change | None:
+        if made:
+            self.written.append(table.name)
+            self._crash_if_over()
+        return made
 
     def _crash_if_over(self) -> None:
         if self._writes in self.written if isinstance(self._writes, str) else len(self.written) >= self._writes:
@@ -85,6 +95,7 @@ def run(
     todo: Iterable[Batch],
     following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.reach),
     wires: Mapping[str, Wire] = WIRES,
+    flows: Sequence[Flow] = FLOWS,
 ) -> tuple[list[LedgerRow], MemoryLog]:
     """Runs the batches on a lake, after those that its ledger has.
 
@@ -95,7 +106,7 @@ def run(
     standing, rows = Standing.after(ledger.last(), ledger), []
     for batch in todo:
         asked = batch if batch.following else replace(batch, following=following(batch))
-        rows.append(MicroBatch(asked, standing, lake, log, wires).run(ledger))
+        rows.append(MicroBatch(asked, standing, lake, log, wires, flows).run(ledger))
         standing = standing.then(rows[-1], asked)
     return rows, log
 

@@ -1,7 +1,7 @@
 """Real brokers, started by the product's own code, and logs on them."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,12 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.graph import FLOWS, Flow
 from pipelines.io.kafka.admin import topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Broker, Kafka, Profile, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
@@ -29,9 +31,9 @@ def embedded(home: Path, profile: Profile = "plain") -> Settings:
     return Settings(home=home, profile=profile, broker=broker)
 
 
-def drain(spark: SparkSession, settings: Settings) -> None:
+def drain(spark: SparkSession, settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
     """All that the log holds now, into the lake."""
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True), threading.Event())
 
 
 def take_any_time(servers: str) -> None:

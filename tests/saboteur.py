@@ -17,9 +17,9 @@ import pytest
 from pyspark import SparkContext
 
 from pipelines.cli import main as cli
+from pipelines.engine.runner import LakeRunner
 from pipelines.io.delta import delta_rs, files
 from pipelines.io.delta.lake import Lake
-from pipelines.live.live_job import LiveJob
 from pipelines.replay import publication
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Replays
@@ -28,11 +28,11 @@ from tests.batches import Crashed
 CHANGES_OF_PLACE = (
     (Replays, "save"),
     (publication, "publish"),
-    (delta_rs, "_commit"),
+    (delta_rs, "carrying"),
     (delta_rs, "take_over"),
     (Ledger, "append"),
 )
-STEPS = ((Lake, "_commit_of"), (LiveJob, "_planned"), *CHANGES_OF_PLACE)
+STEPS = ((Lake, "commit"), (LakeRunner, "batch"), *CHANGES_OF_PLACE)
 OF_COMPACTION = ((files, "join"), (files, "order"), (files, "vacuum"), (files, "write_checkpoint"))
 
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
-from pipelines import graph, tables
+from pipelines import graph
+from pipelines.engine.runner import LakeRunner
 from pipelines.graph import NEW_SCANS, Flow
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.tables import Column, Table
 from tests.batches import batches, new_lake, run, write_checkpoint
@@ -46,34 +46,25 @@ RECORDS = (
 )
 FIRST, SECOND = batches(RECORDS[:3], RECORDS[3:])
 SILVER_FLOWS = tuple(flow for flow in graph.FLOWS if not flow.is_fold)
-USERS_OF_FLOWS = ("graph", "engine.micro_batch", "engine.runner")
-USERS_OF_TABLES = ("engine.micro_batch", "engine.integrity")
+FLOWS = (*SILVER_FLOWS, FLOW)
 
 
-def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_new_gold_table_holds_the_whole_log_from_its_first_start_on(spark: SparkSession, tmp_path: Path) -> None:
     root = tmp_path / "lake"
-    for module in USERS_OF_FLOWS:
-        monkeypatch.setattr(f"pipelines.{module}.FLOWS", SILVER_FLOWS)
-    run(new_lake(spark, str(root)), spark, RECORDS, [FIRST])
+    run(new_lake(spark, str(root)), spark, RECORDS, [FIRST], flows=SILVER_FLOWS)
     write_checkpoint(root, [FIRST])
 
-    for module in USERS_OF_FLOWS:
-        monkeypatch.setattr(f"pipelines.{module}.FLOWS", (*SILVER_FLOWS, FLOW))
-    for module in USERS_OF_TABLES:
-        monkeypatch.setattr(f"pipelines.{module}.TABLES", (*tables.TABLES, GOLD_CARRIER_SCANS))
-    job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
-    job.prepare()
-    assert counts(job) == {"UPS": 1, None: 1}
-    assert job.last is not None
-    assert (job.last.batch_id, job.last.tables["gold.carrier_scans"].position) == (1, 1)
+    runner = live_runner(spark, Settings(home=tmp_path, lake=str(root)), FLOWS)
+    runner.prepare()
+    assert counts(runner) == {"UPS": 1, None: 1}
+    assert runner.last is not None
+    assert (runner.last.batch_id, runner.last.tables["gold.carrier_scans"].position) == (1, 1)
 
-    job.prepare()
-    assert job.last.batch_id == 1, "the second start has nothing to make anew"
-    run(job.lake, spark, RECORDS, [replace(SECOND, batch_id=2)])
-    assert counts(job) == {"UPS": 2, None: 1, "DHL": 1}
+    runner.prepare()
+    assert runner.last.batch_id == 1, "the second start has nothing to make anew"
+    run(runner.lake, spark, RECORDS, [replace(SECOND, batch_id=2)], flows=FLOWS)
+    assert counts(runner) == {"UPS": 2, None: 1, "DHL": 1}
 
 
-def counts(job: LiveJob) -> dict[str | None, int]:
-    return {row["carrier_code"]: row["scan_count"] for row in plain_rows(job.lake.read(GOLD_CARRIER_SCANS))}
+def counts(runner: LakeRunner) -> dict[str | None, int]:
+    return {row["carrier_code"]: row["scan_count"] for row in plain_rows(runner.lake.read(GOLD_CARRIER_SCANS))}

@@ -1,8 +1,8 @@
 """A bug in the flows of the window tables, for what corrects them to correct."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterable
 
-from pipelines.graph import FLOWS
+from pipelines.graph import Flow
 from tests.planted import planted
 
 WINDOW_TABLES = {
@@ -16,9 +16,11 @@ WINDOW_TABLES = {
 COUNTS = ("scan_count", "failure_count")
 
 
-def planted_bug() -> AbstractContextManager[None]:
-    """Every count of a window is one too high."""
-    flows = [flow for flow in FLOWS if flow.into.name in WINDOW_TABLES and flow.name != "busiest_stops"]
+def with_bug(flows: Iterable[Flow]) -> tuple[Flow, ...]:
+    """The flows, where every count of a window is one too high."""
+    flows = tuple(flows)
+    of_windows = [flow for flow in flows if flow.into.name in WINDOW_TABLES and flow.name != "busiest_stops"]
     return planted(
-        {flow.name: {name: f"{name} + 1" for name in COUNTS if name in flow.into.column_names} for flow in flows}
+        flows,
+        {flow.name: {name: f"{name} + 1" for name in COUNTS if name in flow.into.column_names} for flow in of_windows},
     )

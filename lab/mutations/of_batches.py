@@ -7,7 +7,7 @@ ASKED = "pipelines/engine/batch.py"
 BATCH = "pipelines/engine/micro_batch.py"
 TASKS = "pipelines/engine/record_tasks.py"
 CYCLE = "pipelines/engine/schedule.py"
-LAKE_JOB = "pipelines/engine/runner.py"
+RUNNER = "pipelines/engine/runner.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka/log.py"
 LAKE = "pipelines/io/delta/lake.py"
@@ -219,8 +219,8 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "turns are taken that were left when another command brought all tables further",
-        LAKE_JOB,
-        "        self._cycle.begin_anew()\n        if self.lake.exists(", "        if self.lake.exists(",
+        RUNNER,
+        "        self.cycle.begin_anew()\n        if self.lake.exists(", "        if self.lake.exists(",
         TURNS_LEFT,
     ),
     Mutation(
@@ -288,7 +288,7 @@ MUTATIONS = (
     ),
     Mutation(
         DEFERRED, "the live table waits while it changes places",
-        PROMOTE, "        job.end_deferral()", "        pass", BROUGHT_UP,
+        PROMOTE, "        runner.end_deferral()", "        pass", BROUGHT_UP,
     ),
     Mutation(
         DEFERRED, "the replay's table waits while it changes places",

@@ -100,7 +100,7 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",
-        "pipelines/maintenance/common.py", "if job.prepare():", "if job.prepare() is None:",
+        "pipelines/maintenance/common.py", "if runner.prepare():", "if runner.prepare() is None:",
         NOT_PROMOTED,
     ),
     Mutation(
@@ -116,7 +116,7 @@ MUTATIONS = (
     Mutation(
         APART, "a way back passes the promotion before",
         f"{REPLAY}/promote.py",
-        "            job.catch_up()  # or the way back", "            pass  # or the way back",
+        "            runner.catch_up()  # or the way back", "            pass  # or the way back",
         f"{PROMOTE}::test_way_back_leads_to_the_promotion_before_and_never_past_it",
     ),
     Mutation(

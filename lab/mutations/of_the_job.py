@@ -64,7 +64,7 @@ MUTATIONS = (
     ),
     Mutation(
         TRUNCATED, "records that are gone under a job that runs are not named",
-        LIVE_JOB, "starting_offsets(self.last, self._checkpoint, *self._log_bounds())", "pass",
+        LIVE_JOB, "starting_offsets(self.runner.last, self._checkpoint, *self._log_bounds())", "pass",
         f"{T_LIVE_JOB}::test_records_that_are_gone_under_a_job_are_named_by_their_offsets",
     ),
     Mutation(

@@ -1,14 +1,15 @@
 """The tables hold what the ledger says, or the start is refused."""
 
 import re
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
-from pipelines.graph import flows_into
+from pipelines.graph import FLOWS, Flow, flows_into, tables_of
 from pipelines.io.delta.lake import Lake, is_gold, way_out
 from pipelines.state.ledger import LedgerRow
-from pipelines.tables import OPS_BATCHES, OPS_EXPIRED_REPORTS, TABLES, Table
+from pipelines.tables import OPS_EXPIRED_REPORTS, Table
 
 MAINTENANCE = re.compile(r"(rebuild|expire|backfill)-")
 """How the transactions of commands begin that write without reading the log."""
@@ -41,7 +42,12 @@ class State:
 
 
 def prepare(
-    lake: Lake, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None, rebuilds: frozenset[str]
+    lake: Lake,
+    last: LedgerRow | None,
+    checkpoint_id: str | None,
+    cut_off: int | None,
+    rebuilds: frozenset[str],
+    flows: Sequence[Flow] = FLOWS,
 ) -> list[State]:
     """Creates the tables that are not there yet, and checks the others against their records and the ledger.
 
@@ -51,6 +57,7 @@ def prepare(
         checkpoint_id: Identity of the checkpoint that plans the batches.
         cut_off: Number of the batch that the checkpoint has planned and the ledger does not have; None without one.
         rebuilds: Tables whose rows are not looked at, because they are about to be made anew.
+        flows: What makes the tables.
 
     Raises:
         LakeMismatch: A table is not as its record says; or it is gone, went back, lacks files, or has rows that another
@@ -58,20 +65,28 @@ def prepare(
     """
 
     def examined(table: Table) -> State:
-        found = State(table) if table.name in rebuilds else state_of(lake, table, last, checkpoint_id, cut_off)
+        is_kept = table.name not in rebuilds
+        found = state_of(lake, table, last, checkpoint_id, cut_off, flows) if is_kept else State(table)
         if not found.damage:
             lake.ensure(table)
         return found
 
     with ThreadPoolExecutor() as pool:  # each waits for a job of Delta's more than it works
-        states = list(pool.map(examined, (table for table in TABLES if table != OPS_BATCHES)))
+        states = list(pool.map(examined, tables_of(flows)))
     if damaged := [state for state in states if state.damage]:
         sentences = ". ".join(f"Table {state.table.name} {state.damage}" for state in damaged)
         raise LakeMismatch(f"{sentences}. {way_out(*(state.table for state in damaged))}")
     return states
 
 
-def state_of(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: str | None, cut_off: int | None) -> State:
+def state_of(
+    lake: Lake,
+    table: Table,
+    last: LedgerRow | None,
+    checkpoint_id: str | None,
+    cut_off: int | None,
+    flows: Sequence[Flow] = FLOWS,
+) -> State:
     """How one table stands to the ledger; see `prepare`.
 
     Raises `LakeMismatch` when it was written by a batch that the checkpoint cannot have planned after the ledger.
@@ -104,7 +119,7 @@ def state_of(lake: Lake, table: Table, last: LedgerRow | None, checkpoint_id: st
                 f"Table {table.name} was written in a turn of an earlier version of this code, which was cut off. `pts "
                 "stream --drain` of that version ends it; then start this one."
             )
-        number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table))
+        number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table, flows))
         if follows and last and last.tables[table.name].position < number <= last.batch_id + 1:
             turn_up_to = number
         elif follows or number != cut_off:

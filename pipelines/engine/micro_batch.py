@@ -6,7 +6,7 @@ coordinates, also on a repeat, and also when they take several batches at once.
 """
 
 import uuid
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from datetime import UTC, datetime
@@ -21,14 +21,14 @@ from pipelines.engine import record_tasks
 from pipelines.engine.batch import Batch, Reach, Standing
 from pipelines.engine.record_tasks import RecordFlow, Written
 from pipelines.engine.schedule import pays
-from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Known, New, Read, flows_into
+from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Known, New, Read, flows_into, tables_of
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.kafka.log import OffsetRange, RecordLog, is_of_a_time, ranges_between, starts, within
 from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
-from pipelines.tables import OPS_BATCHES, TABLES, Table
+from pipelines.tables import Table
 from pipelines.transforms.expiry import going_on_from, is_expired
 from pipelines.transforms.judge import judged
 from pipelines.transforms.windows import MICROSECOND
@@ -43,22 +43,32 @@ class MicroBatch:
         lake: The tables.
         log: The topics.
         wires: How values are written, by topic name.
+        flows: What makes the tables.
     """
 
-    def __init__(self, batch: Batch, standing: Standing, lake: Lake, log: RecordLog, wires: Mapping[str, Wire]) -> None:
+    def __init__(
+        self,
+        batch: Batch,
+        standing: Standing,
+        lake: Lake,
+        log: RecordLog,
+        wires: Mapping[str, Wire],
+        flows: Sequence[Flow] = FLOWS,
+    ) -> None:
         self._batch = batch
         self._standing = standing
         self._lake = lake
         self._log = log
         self._wires = wires
+        self._flows = flows
         self._deferred: frozenset[str] = frozenset()
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
-        self._deferred = frozenset(flow.name for flow in FLOWS if self._is_deferred(flow))
-        todo = [flow for flow in FLOWS if self._tells(flow) or (self._moves(flow) and self._has_input(flow))]
+        self._deferred = frozenset(flow.name for flow in self._flows if self._is_deferred(flow))
+        todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._has_input(flow))]
         self._run([flow for flow in todo if flow.turn is None])
         self._run([flow for flow in todo if flow.turn])
         row = LedgerRow(
@@ -69,7 +79,7 @@ class MicroBatch:
             committed_at=datetime.now(UTC),
             ranges=self._batch.ranges,
             counts={topic: self._counts(topic) for topic in self._wires},
-            tables={table.name: self._state(table) for table in TABLES if table != OPS_BATCHES},
+            tables={table.name: self._state(table) for table in tables_of(self._flows)},
         )
         ledger.append(row, self._batch.transaction("ledger"))
         return row
@@ -130,10 +140,10 @@ class MicroBatch:
 
     def _state(self, table: Table) -> TableState:
         before = self._standing.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
-        flows = flows_into(table)
+        flows = flows_into(table, self._flows)
         if not all(map(self._moves, flows)):
             return before
-        writers = [flow.name for flow in flows] + [_of_archive(flow) for flow in FLOWS if flow.archive == table]
+        writers = [flow.name for flow in flows] + [_of_archive(flow) for flow in self._flows if flow.archive == table]
         written = [self._commits[name].version for name in writers if name in self._commits]
         return TableState(
             version=max(written, default=before.version),
@@ -155,7 +165,7 @@ class MicroBatch:
         found = self._written.get(topic)
         if not found:
             return Counts(0, 0, 0, 0)
-        accepting = (flow for flow in FLOWS if flow.topic and flow.topic.name == topic and flow.into in ACCEPTED)
+        accepting = (flow for flow in self._flows if flow.topic and flow.topic.name == topic and flow.into in ACCEPTED)
         accepted = sum(self._commits[flow.name].row_count for flow in accepting if flow.name in self._commits)
         return Counts(
             found.read_count, accepted, found.read_count - accepted - found.rejected_count, found.rejected_count
@@ -253,7 +263,8 @@ class MicroBatch:
         match read:
             case New(table, topic):
                 if all(part in self._batch.ranges for part in self._unfolded(flow, topic)):
-                    own = [self._commits[each.name] for each in flows_into(table) if each.name in self._commits]
+                    writers = (each.name for each in flows_into(table, self._flows))
+                    own = [self._commits[name] for name in writers if name in self._commits]
                     return self._lake.added(own, table)
                 return self._added(table, self._unfolded(flow, topic))
             case Around(new, margin):

@@ -1,8 +1,8 @@
-"""What every job does that brings a lake along the log: prepare the tables, run batches, bring up what follows."""
+"""Brings a lake along the log: prepares the tables, runs batches, and brings up what follows."""
 
-import uuid
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Protocol
 
 from pyspark.sql import SparkSession
 
@@ -11,49 +11,67 @@ from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, Reach, Sta
 from pipelines.engine.integrity import State, prepare
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.engine.schedule import Cycle, is_deferred
-from pipelines.graph import FLOWS, flows_into, with_dependents
+from pipelines.graph import FLOWS, Flow, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
-from pipelines.io.kafka.log import RecordLog
+from pipelines.io.kafka.log import OffsetRange, RecordLog
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import OPS_BATCHES
 
 
-class LakeJob(ABC):
-    """A lake and what is needed from batch to batch. Who plans the batches, and from where they read, is left open.
+class Planner(Protocol):
+    """What plans the batches of a lake, and numbers them: the checkpoint of the live job, or a replay."""
+
+    @property
+    def identity(self) -> str | None:
+        """Begins the app id of every batch's transactions; None before the first start."""
+
+    def cut_off(self, last: LedgerRow | None) -> int | None:
+        """Number of the batch that may have been cut off: planned, and not in the ledger, of which `last` is the newest
+        row. None when there is none.
+        """
+
+    def check(self, last: LedgerRow | None) -> None:
+        """Raises `LakeMismatch` when the ledger's newest row and the plan contradict each other."""
+
+
+class LakeRunner:
+    """Runs batches on a lake, one after the other, and keeps what the next one needs.
+
+    Args:
+        lake: The tables.
+        planner: What plans the batches.
+        log: Gives what batches read and send to, for a Spark session.
+        settings: How values are written, and how often what follows is brought up.
+        flows: What makes the tables.
 
     Attributes:
         lake: The tables.
         last: The ledger's newest row.
+        standing: Where the tables stand after it.
+        spark: The session in which it works, unless a batch brings one of its own.
+        cycle: Whose turn it is of the tables that follow.
     """
 
-    def __init__(self, spark: SparkSession, settings: Settings, root: str) -> None:
-        self._spark = spark
-        self._settings = settings
-        self._wires = wires(settings)
-        self.lake = Lake(spark, root)
+    def __init__(
+        self,
+        lake: Lake,
+        planner: Planner,
+        log: Callable[[SparkSession], RecordLog],
+        settings: Settings,
+        flows: Sequence[Flow] = FLOWS,
+    ) -> None:
+        self.lake = lake
         self.last: LedgerRow | None = None
-        self._group = f"pts-{uuid.uuid4()}"
-        self._cycle = Cycle(settings.stream.follow_seconds)
-        self._standing = Standing()
+        self.standing = Standing()
+        self.cycle = Cycle(settings.stream.follow_seconds)
+        self.spark = lake.spark
+        self._planner = planner
+        self._log = log
+        self._wires = wires(settings)
+        self._flows = flows
         self._rebuilds: frozenset[str] = frozenset()
-
-    @abstractmethod
-    def _log(self, spark: SparkSession) -> RecordLog:
-        """What batches read."""
-
-    @abstractmethod
-    def _planner(self) -> str | None:
-        """Identity of what plans the batches; None before its first start."""
-
-    @abstractmethod
-    def _cut_off(self) -> int | None:
-        """Number of the batch that may have been cut off: planned, and not in the ledger."""
-
-    @abstractmethod
-    def _check_planner(self) -> None:
-        """Raises `LakeMismatch` when the ledger's newest row and what plans the batches contradict each other."""
 
     def prepare(self, rebuilds: Iterable[str] = ()) -> bool:
         """Checks and creates the tables; makes anew those that are asked for, that the ledger does not know, or that a
@@ -65,24 +83,25 @@ class LakeJob(ABC):
         Raises `LakeMismatch` when ledger, planner and tables contradict each other.
         """
         # Another command may have had the tables meanwhile, and brought them further than a cycle was to.
-        self.lake = Lake(self._spark, self.lake.root)
-        self._cycle.begin_anew()
+        self.lake = Lake(self.spark, self.lake.root)
+        self.cycle.begin_anew()
         if self.lake.exists(OPS_BATCHES):
             self.lake.log(OPS_BATCHES).newest_version()  # raises where its last row was lost half-way
         self.lake.ensure(OPS_BATCHES)
         ledger = Ledger(self.lake)
         self.last = ledger.last()
-        self._check_planner()
-        self._standing = Standing.after(self.last, ledger)
-        wanted = with_dependents(rebuilds)
-        states = prepare(self.lake, self.last, self._planner(), self._cut_off(), wanted)
+        self._planner.check(self.last)
+        self.standing = Standing.after(self.last, ledger)
+        wanted = with_dependents(rebuilds, self._flows)
+        cut_off = self._planner.cut_off(self.last)
+        states = prepare(self.lake, self.last, self._planner.identity, cut_off, wanted, self._flows)
         half_done = (state.table.name for state in states if state.is_half_done)
-        added = (flow.into.name for flow in FLOWS if flow.is_fold and flow.into.name not in self._standing.tables)
-        self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())))
+        added = (flow.into.name for flow in self._flows if flow.is_fold and flow.into.name not in self.standing.tables)
+        self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())), self._flows)
         self._end_turns([state for state in states if state.is_ahead_to is not None], ledger)
         was_cut_off = any(state.is_ahead for state in states)
         if self.last and self._rebuilds and not was_cut_off:
-            self._run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds), self._spark)
+            self.run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds))
         return was_cut_off
 
     def _end_turns(self, ahead: list[State], ledger: Ledger) -> None:
@@ -91,28 +110,47 @@ class LakeJob(ABC):
             assert self.last is not None
             known = ledger.row(batch_id)  # none for maintenance, which would have become the ledger's next row
             up_to = Reach.of(known) if known else Reach(batch_id, self.last.end_offsets)
-            flows = (flow for state in ahead for flow in flows_into(state.table))
+            flows = (flow for state in ahead for flow in flows_into(state.table, self._flows))
             following = Following(tuple({flow.turn for flow in flows if flow.turn}), up_to)
             rebuilds = self._rebuilds
-            self._run(maintenance_batch(self.last, "catch-up", following=following), self._spark)
+            self.run(maintenance_batch(self.last, "catch-up", following=following))
             self._rebuilds = rebuilds
 
     def catch_up(self) -> None:
         """Brings the tables that follow to the end of the ledger. No batch may have been cut off."""
         if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
-            self._run(maintenance_batch(self.last, "catch-up"), self._spark)
-        self._cycle.begin_anew()
+            self.run(maintenance_batch(self.last, "catch-up"))
+        self.cycle.begin_anew()
 
     def end_deferral(self) -> None:
         """Brings large tables that wait to the end of the ledger. No batch may have been cut off."""
         if self.last and is_deferred(self.last):
-            self._run(maintenance_batch(self.last, "catch-up", following=END_OF_DEFERRAL), self._spark)
+            self.run(maintenance_batch(self.last, "catch-up", following=END_OF_DEFERRAL))
 
-    def _run(self, batch: Batch, spark: SparkSession) -> LedgerRow:
-        """Runs a batch in a session; what it made is `lake` and `last` from then on."""
-        lake = self.lake.in_session(spark)
-        row = MicroBatch(batch, self._standing, lake, self._log(spark), self._wires).run(Ledger(lake))
-        self.last, self._standing, self.lake = row, self._standing.then(row, batch), lake
+    def batch(self, number: int, ranges: Sequence[OffsetRange], following: Following | None = None) -> Batch:
+        """The next batch, which the planner counts as `number`; those have their turn whose turn it is, unless
+        `following` says otherwise.
+        """
+        planned_by = self._planner.identity
+        assert planned_by is not None
+        return Batch(
+            batch_id=self.last.batch_id + 1 if self.last else 0,
+            checkpoint_id=planned_by,
+            checkpoint_batch_id=number,
+            ranges=tuple(ranges),
+            started_at=datetime.now(UTC),
+            writer=planned_by,
+            following=following or self.cycle.next(self.last),
+            rebuilds=self._rebuilds,
+        )
+
+    def run(self, batch: Batch, spark: SparkSession | None = None) -> LedgerRow:
+        """Runs a batch, in a session of its own if one is given. What it made is `lake`, `last` and `standing` then."""
+        session = spark or self.spark
+        lake = self.lake.in_session(session)
+        made = MicroBatch(batch, self.standing, lake, self._log(session), self._wires, self._flows)
+        row = made.run(Ledger(lake))
+        self.last, self.standing, self.lake = row, self.standing.then(row, batch), lake
         self._rebuilds = frozenset()
         return row
 

@@ -8,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -17,33 +16,28 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pipelines.commands import Stream
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.engine.batch import Batch
-from pipelines.engine.runner import LakeJob
-from pipelines.errors import BrokerUnavailable, LogTruncated, NotFound
+from pipelines.engine.runner import LakeRunner
+from pipelines.errors import BrokerUnavailable, LogTruncated
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
-from pipelines.io.spark.checkpoint import Checkpoint
 from pipelines.io.spark.failures import known_failure
 from pipelines.live.log_identity import check_same_log
 from pipelines.live.new_checkpoint import begin_anew
+from pipelines.live.planner import QUERY, LivePlanner
 from pipelines.live.progress import LiveProgress
 from pipelines.live.resume import (
-    check_agreement,
     check_archived,
     check_ends,
     check_partitions,
     check_plan,
-    check_promotions,
     is_in_ledger,
     starting_offsets,
 )
 from pipelines.settings import Settings
-from pipelines.state.lake_choices import check_choices, keep_choices
-from pipelines.state.ledger import Ledger
+from pipelines.state.lake_choices import keep_choices
 from pipelines.state.writer_lease import LiveLock
-from pipelines.tables import OPS_BATCHES
 
-QUERY = "live"
 IDLE_SECONDS = 1.0
 """After so long without a batch the log counts as quiet."""
 
@@ -57,7 +51,7 @@ is waited for to its end."""
 TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
 
 
-Errand = Callable[[str, SparkSession, Settings], str]
+Errand = Callable[[str, LakeRunner, Settings], str]
 """Does what a command asks for, in words that it gave, and answers it."""
 
 
@@ -67,23 +61,24 @@ class Stopped(Exception):
     """
 
 
-class LiveJob(LakeJob):
+class LiveJob:
     """The streaming query, and the lake that it moves.
 
     Args:
-        spark: The session.
+        runner: The live lake's.
         settings: Where lake and log are.
         lock: What it lends the lake by; without one it never does.
         errand: How it does what it is asked for; without one it lends the lake for that, too.
     """
 
     def __init__(
-        self, spark: SparkSession, settings: Settings, lock: LiveLock | None = None, errand: Errand | None = None
+        self, runner: LakeRunner, settings: Settings, lock: LiveLock | None = None, errand: Errand | None = None
     ) -> None:
-        super().__init__(spark, settings, settings.lake_root)
+        self.runner = runner
+        self._settings = settings
         self._lock = lock
         self._errand = errand
-        self._checkpoint = Checkpoint(f"{settings.lake_root}/_checkpoints/{QUERY}")
+        self._checkpoint = LivePlanner(settings).checkpoint
         self._under_way = threading.Lock()
         self._stop = threading.Event()
         self._failure: Exception | None = None
@@ -93,49 +88,30 @@ class LiveJob(LakeJob):
         self._partitions: dict[str, list[int]] = {}
         self._ended_at = time.monotonic()
 
-    def insist_on_batches(self) -> None:
-        """Raises `NotFound` when nothing was ever written here; creates nothing."""
-        if not self.lake.exists(OPS_BATCHES) or Ledger(self.lake).last() is None:
-            raise NotFound(f"There is no batch in {self.lake.root} yet: `pts stream` makes them.")
-
-    def _log(self, spark: SparkSession) -> KafkaLog:
-        return KafkaLog(spark, Connection.of(self._settings), self._group)
-
     def _log_bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset that each partition still holds, and that of its next record."""
         connection = Connection.of(self._settings)
         return begin_offsets(connection, TOPIC_NAMES), end_offsets(connection, TOPIC_NAMES)
 
-    def _planner(self) -> str | None:
-        return self._checkpoint.query_id()
-
-    def _cut_off(self) -> int | None:
-        planned = self._checkpoint.last_planned()
-        return None if planned is None or is_in_ledger(planned, self._planner(), self.last) else planned
-
-    def _check_planner(self) -> None:
-        check_choices(self.lake.root, self._settings, is_new=self.last is None)
-        check_promotions(self.lake.root)
-        check_agreement(self.last, self._checkpoint)
-
     def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
         """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
         self._stop = stop
+        runner = self.runner
         begin, end = self._log_bounds()
         if command.new_checkpoint:
-            begin_anew(self.lake, self._checkpoint, begin, end)
-        self.prepare(rebuilds)
-        start = starting_offsets(self.last, self._checkpoint, begin, end)
+            begin_anew(runner.lake, self._checkpoint, begin, end)
+        runner.prepare(rebuilds)
+        start = starting_offsets(runner.last, self._checkpoint, begin, end)
         self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
-        check_archived(self._standing.reached, begin)
+        check_archived(runner.standing.reached, begin)
         connection = Connection.of(self._settings)
-        check_same_log(self.lake, self._standing.reached, begin, connection)
-        check_plan(self.last, self._checkpoint)  # only now: it says that the log is whole
-        keep_choices(self.lake.root, self._settings)
+        check_same_log(runner.lake, runner.standing.reached, begin, connection)
+        check_plan(runner.last, self._checkpoint)  # only now: it says that the log is whole
+        keep_choices(runner.lake.root, self._settings)
         self._checkpoint.forget_lost_checksums()
-        progress = LiveProgress(connection, TOPIC_NAMES, start, self.lake.root)
+        progress = LiveProgress(connection, TOPIC_NAMES, start, runner.lake.root)
         query = (
-            self._log(self._spark)
+            KafkaLog(runner.spark, connection)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint.path)
@@ -157,7 +133,7 @@ class LiveJob(LakeJob):
         except Exception as error:
             if isinstance(known_failure(error), LogTruncated):
                 with suppress(BrokerUnavailable):
-                    starting_offsets(self.last, self._checkpoint, *self._log_bounds())
+                    starting_offsets(self.runner.last, self._checkpoint, *self._log_bounds())
             raise
 
     def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
@@ -207,7 +183,7 @@ class LiveJob(LakeJob):
                 if self._stop.is_set():
                     return
                 self._lend_if_asked()
-                if time.monotonic() - self._ended_at >= IDLE_SECONDS and self._cycle.is_due(self.last):
+                if time.monotonic() - self._ended_at >= IDLE_SECONDS and self.runner.cycle.is_due(self.runner.last):
                     self._catch_up(progress)
             finally:
                 self._under_way.release()
@@ -222,21 +198,21 @@ class LiveJob(LakeJob):
             self._is_on_errand = True
             with self._lock.errand(request) as is_wanted:
                 if is_wanted:
-                    self._lock.answer(request, self._errand(request.errand, self._spark, self._settings))
+                    self._lock.answer(request, self._errand(request.errand, self.runner, self._settings))
             self._is_on_errand = False
         else:
-            self.catch_up()
+            self.runner.catch_up()
             if not self._lock.lend(self._stop):
                 raise Stopped
-        self.prepare()
-        self._cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
+        self.runner.prepare()
+        self.runner.cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
         self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
 
     def _catch_up(self, progress: LiveProgress) -> None:
-        began, before = time.monotonic(), self.last
-        self.catch_up()
-        if self.last is not None and self.last is not before:
-            progress.batch_done(self.last, time.monotonic() - began)
+        began, before = time.monotonic(), self.runner.last
+        self.runner.catch_up()
+        if (last := self.runner.last) is not None and last is not before:
+            progress.batch_done(last, time.monotonic() - began)
 
     def _on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
@@ -244,12 +220,12 @@ class LiveJob(LakeJob):
         with self._under_way:
             if self._stop.is_set():
                 raise Stopped
-            if is_in_ledger(number, self._planner(), self.last):
+            if is_in_ledger(number, self._checkpoint.query_id(), self.runner.last):
                 return  # Only Spark's own commit of it was cut off.
             try:
                 self._lend_if_asked()
                 began = time.monotonic()
-                row = self._run(self._planned(number), spark)
+                row = self.runner.run(self._planned(number), spark)
                 self._ended_at = time.monotonic()
                 progress.batch_done(row, self._ended_at - began)
             except Stopped:
@@ -261,19 +237,8 @@ class LiveJob(LakeJob):
                 raise Stopped from None
 
     def _planned(self, number: int) -> Batch:
-        checkpoint_id = self._checkpoint.query_id()
-        assert checkpoint_id is not None
         ranges = self._checkpoint.ranges(number)
         check_ends(starts(ranges), ends(ranges))
         for topic, partitions in self._partitions.items():
             check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
-        return Batch(
-            batch_id=self.last.batch_id + 1 if self.last else 0,
-            checkpoint_id=checkpoint_id,
-            checkpoint_batch_id=number,
-            ranges=ranges,
-            started_at=datetime.now(UTC),
-            writer=checkpoint_id,
-            following=self._cycle.next(self.last),
-            rebuilds=self._rebuilds,
-        )
+        return self.runner.batch(number, ranges)

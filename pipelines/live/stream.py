@@ -1,16 +1,20 @@
 """`pts stream`: the live job as a command."""
 
+from collections.abc import Sequence
+
 from pipelines.commands import Stream
 from pipelines.errors import Interrupted
+from pipelines.graph import FLOWS, Flow
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
-from pipelines.live.live_job import QUERY, Errand, LiveJob
+from pipelines.live.live_job import Errand, LiveJob
+from pipelines.live.planner import QUERY, live_runner
 from pipelines.live.topics import check_topics
 from pipelines.settings import Settings
 from pipelines.state.writer_lease import live_lock
 
 
-def run(command: Stream, settings: Settings, errand: Errand | None = None) -> None:
+def run(command: Stream, settings: Settings, errand: Errand | None = None, flows: Sequence[Flow] = FLOWS) -> None:
     """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
 
     With an `errand`, it does that work of other commands between two batches; without, it lends them the lake.
@@ -27,7 +31,7 @@ def run(command: Stream, settings: Settings, errand: Errand | None = None) -> No
         spark_job(settings, QUERY) as spark,
     ):
         check_topics(settings)
-        LiveJob(spark, settings, lock, errand).run(command, stop)
+        LiveJob(live_runner(spark, settings, flows), settings, lock, errand).run(command, stop)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

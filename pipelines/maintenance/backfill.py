@@ -74,7 +74,7 @@ class Anew:
     found: Backfilled
 
 
-def run(command: Backfill, settings: Settings) -> list[Backfilled]:
+def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FLOWS) -> list[Backfilled]:
     """Replaces exactly the rows of the interval, in one commit per table; with `dry_run`, tells what would change. A
     window belongs to it when it begins in `[begin, end)`, an alert when its failure happened there.
 
@@ -100,18 +100,25 @@ def run(command: Backfill, settings: Settings) -> list[Backfilled]:
         lake = Lake(spark, settings.lake_root)
         with closing(duck.cursor()) as cursor:
             then = partial(_rows_at, lake, at.versions)
-            made = made_anew(cursor, names, spans, then, at.expired_before)
+            made = made_anew(cursor, names, spans, then, at.expired_before, flows)
             found = [table.found for table in made]
         if command.dry_run or all(table.is_right for table in found):
             return found
         with correcting(settings.lake_root), borrowed(settings.lake_root):
-            job = common.checked_job(spark, settings)
-            job.catch_up()
-            assert job.last is not None
-            return backfill(names, spans, job.last, job.lake, Ledger(job.lake))
+            runner = common.checked_lake(spark, settings)
+            runner.catch_up()
+            assert runner.last is not None
+            return backfill(names, spans, runner.last, runner.lake, Ledger(runner.lake), flows)
 
 
-def backfill(names: frozenset[str], spans: Spans, last: LedgerRow, lake: Lake, ledger: Ledger) -> list[Backfilled]:
+def backfill(
+    names: frozenset[str],
+    spans: Spans,
+    last: LedgerRow,
+    lake: Lake,
+    ledger: Ledger,
+    flows: Sequence[Flow] = WINDOW_FLOWS,
+) -> list[Backfilled]:
     """The same on a lake that is held, and whose tables all stand at the ledger's last row.
 
     Cut off in between, the next start makes the tables anew that the ledger does not know so.
@@ -119,7 +126,7 @@ def backfill(names: frozenset[str], spans: Spans, last: LedgerRow, lake: Lake, l
     batch = maintenance_batch(last, "backfill")
     expired_before = {name: state.expired_before for name, state in last.tables.items()}
     with closing(duck.cursor()) as cursor:
-        tables = made_anew(cursor, names, spans, lake.rows, expired_before)
+        tables = made_anew(cursor, names, spans, lake.rows, expired_before, flows)
         wrong = [table for table in tables if not table.found.is_right]
         for table in wrong:
             into = table.flow.into
@@ -135,6 +142,7 @@ def made_anew(
     spans: Spans,
     rows_of: Callable[[Table], str],
     expired_before: Mapping[str, datetime | None],
+    flows: Sequence[Flow] = WINDOW_FLOWS,
 ) -> list[Anew]:
     """The window tables' rows of intervals, computed from silver, and compared with those that are there.
 
@@ -144,12 +152,13 @@ def made_anew(
         spans: The intervals.
         rows_of: Gives a query for a table's rows.
         expired_before: By table name, the time before which rows were let go: they stay away.
+        flows: What makes them.
     """
     near = [(begin - REACH, end + REACH) for begin, end in spans]
     _hold(cursor, "near_scans", f"SELECT * FROM ({rows_of(SILVER_SHIP_EVENTS)}) WHERE {_is_in('occurred_at', near)}")
     made: dict[str, str] = {}
     tables = []
-    for flow in WINDOW_FLOWS:
+    for flow in flows:
         into, is_asked_for = flow.into, within(flow.into, spans)
         if into.name not in names:
             continue

@@ -8,31 +8,39 @@ from datetime import UTC, datetime
 from pyspark.sql import SparkSession
 
 from pipelines.engine.batch import Batch
-from pipelines.errors import LakeMismatch
+from pipelines.engine.runner import LakeRunner
+from pipelines.errors import LakeMismatch, NotFound
 from pipelines.io.delta.lake import Lake
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.state.ledger import Counts, Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled
 from pipelines.state.writer_lease import borrowed, live_code
-from pipelines.tables import TABLES
+from pipelines.tables import OPS_BATCHES, TABLES
 
 SETTLE_SECONDS = 180.0
 """How long the live job has to bring all tables to one batch, before it is asked for the lake."""
 
 
-def checked_job(spark: SparkSession, settings: Settings) -> LiveJob:
-    """The live job's lake, checked; nobody else may write it meanwhile.
+def existing_lake(spark: SparkSession, settings: Settings) -> LakeRunner:
+    """The live lake, not checked yet. Raises `NotFound` when nothing was ever written there, and creates nothing."""
+    runner = live_runner(spark, settings)
+    if not runner.lake.exists(OPS_BATCHES) or Ledger(runner.lake).last() is None:
+        raise NotFound(f"There is no batch in {runner.lake.root} yet: `pts stream` makes them.")
+    return runner
 
-    Raises:
-        NotFound: There is no batch yet.
-        LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
-    """
-    job = LiveJob(spark, settings)
-    job.insist_on_batches()
-    if job.prepare():
+
+def checked_lake(spark: SparkSession, settings: Settings) -> LakeRunner:
+    """The live lake, checked; nobody else may write it meanwhile. Raises `NotFound`, and what `check` raises."""
+    runner = existing_lake(spark, settings)
+    check(runner)
+    return runner
+
+
+def check(runner: LakeRunner) -> None:
+    """Raises `LakeMismatch` when the tables are not what the ledger says, or a batch was cut off."""
+    if runner.prepare():
         raise LakeMismatch("A batch was cut off between tables. `pts stream --drain` completes it; then try again.")
-    return job
 
 
 def settle(spark: SparkSession, settings: Settings) -> None:
@@ -44,7 +52,7 @@ def settle(spark: SparkSession, settings: Settings) -> None:
     if not is_settled(root):
         with borrowed(root):
             if not is_settled(root):  # a live job that lends the lake has done it
-                checked_job(spark, settings).catch_up()
+                checked_lake(spark, settings).catch_up()
 
 
 def end(

@@ -49,11 +49,11 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
         AnotherWriter: Another command holds the lake, or the live job does not lend it.
     """
     with sole_writer(settings, "expire") as spark:
-        job = common.checked_job(spark, settings)
+        runner = common.checked_lake(spark, settings)
         if not command.dry_run:
-            job.catch_up()
-        assert job.last is not None
-        return expire(job.last, job.lake, Ledger(job.lake), dry_run=command.dry_run)
+            runner.catch_up()
+        assert runner.last is not None
+        return expire(runner.last, runner.lake, Ledger(runner.lake), dry_run=command.dry_run)
 
 
 def expire(

@@ -7,6 +7,7 @@ from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS
 from pipelines.live.live_job import LiveJob
 from pipelines.live.topics import check_topics
+from pipelines.maintenance.common import existing_lake
 from pipelines.maintenance.sole_writer import sole_writer
 from pipelines.settings import Settings
 
@@ -28,8 +29,7 @@ def run(command: Rebuild, settings: Settings) -> None:
     if unknown := [name for name in command.tables if name not in gold]:
         raise InvalidInput(f"{', '.join(unknown)} cannot be made from silver. These can: {', '.join(gold)}.")
     with sole_writer(settings, "rebuild") as spark:
-        job = LiveJob(spark, settings)
-        job.insist_on_batches()
-        if job.prepare(command.tables):
+        runner = existing_lake(spark, settings)
+        if runner.prepare(command.tables):
             check_topics(settings)
-            job.run(Stream(drain=True), threading.Event(), command.tables)
+            LiveJob(runner, settings).run(Stream(drain=True), threading.Event(), command.tables)

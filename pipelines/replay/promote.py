@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import errors
 from pipelines.commands import ReplayPromote
+from pipelines.engine.runner import LakeRunner
 from pipelines.errors import NotCompared, PtsError
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
@@ -17,7 +18,7 @@ from pipelines.io.kafka.log import ranges_between
 from pipelines.io.spark.failures import explained
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
-from pipelines.maintenance.common import checked_job, settle
+from pipelines.maintenance.common import check, existing_lake, settle
 from pipelines.replay.build import ReplayJob
 from pipelines.replay.swap import begun, change_places, corrections, publish_changes, totals
 from pipelines.settings import Settings
@@ -93,19 +94,23 @@ def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Se
         if not replay.under_way:
             _come_near(replay, replays, spark, settings)
         with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
-            found = understood(answer) if answer else _promoted_last_part(replay.replay_id, spark, settings)
+            found = (
+                understood(answer)
+                if answer
+                else _promoted_last_part(replay.replay_id, existing_lake(spark, settings), settings)
+            )
     settle(spark, settings)
     return found
 
 
-def errand(words: str, spark: SparkSession, settings: Settings) -> str:
+def errand(words: str, runner: LakeRunner, settings: Settings) -> str:
     """The last part of a promotion, done by the live job between two batches; what came of it, as JSON.
 
     Raises what has no known cause: the job ends, and the command that waits does it itself.
     """
     try:
         with explained():
-            return json.dumps(asdict(_promoted_last_part(words.removeprefix(ERRAND), spark, settings)))
+            return json.dumps(asdict(_promoted_last_part(words.removeprefix(ERRAND), runner, settings)))
     except PtsError as error:
         return json.dumps({"error": type(error).__name__, "message": str(error)})
 
@@ -118,22 +123,23 @@ def understood(answer: str) -> Promoted:
     return Promoted(**found)
 
 
-def _promoted_last_part(replay_id: str, spark: SparkSession, settings: Settings) -> Promoted:
+def _promoted_last_part(replay_id: str, runner: LakeRunner, settings: Settings) -> Promoted:
     """By who holds the lake: what is left between the replay and the live tables, then these change places."""
     began, replays = time.monotonic(), Replays(settings.lake_root)
     replay = replays.load(replay_id)
     if found := already_promoted(replay, settings.lake_root):
         return found
+    spark = runner.spark
     live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
     ledger, made = Ledger(live), Ledger(shadow)
     if replay.under_way:
         last = ledger.last()
     else:
-        job = checked_job(spark, settings)  # refuses a batch that was cut off: its repeat would write nothing then
+        check(runner)  # refuses a batch that was cut off: its repeat would write nothing then
         if not is_settled(settings.lake_root):
-            job.catch_up()  # or the way back would lead to before an earlier promotion
-        job.end_deferral()  # or who follows package-reports would be sent reports of before
-        last = job.last
+            runner.catch_up()  # or the way back would lead to before an earlier promotion
+        runner.end_deferral()  # or who follows package-reports would be sent reports of before
+        last = runner.last
         assert last is not None
         replay = _follow(replay, last, replays, spark, settings, is_last_part=True)
     assert last is not None

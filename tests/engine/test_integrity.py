@@ -21,7 +21,7 @@ from pipelines.graph import FLOWS
 from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, TableState
 from pipelines.tables import GOLD_REMAINING_STOPS, GOLD_STOP_ACTIVITY
@@ -126,13 +126,13 @@ def test_ledger_that_lost_power_left_torn_is_refused(spark: SparkSession, copied
     commit = max((copied / "ops/batches/_delta_log").glob("*.json"))
     os.truncate(commit, 0)
     with pytest.raises(LakeMismatch, match=f"{commit.name} is empty or torn"):
-        LiveJob(spark, Settings(lake=str(copied))).prepare()
+        live_runner(spark, Settings(lake=str(copied))).prepare()
 
 
 def test_ledger_that_lacks_a_file_is_refused_with_the_way_out(spark: SparkSession, copied: Path) -> None:
     next((copied / "ops/batches").glob("*.parquet")).unlink()
     with pytest.raises(LakeMismatch, match=r"Table ops.batches lacks 1 of its data files.*Restore the lake"):
-        LiveJob(spark, Settings(lake=str(copied))).prepare()
+        live_runner(spark, Settings(lake=str(copied))).prepare()
 
 
 def test_all_damaged_tables_are_named_with_one_command_for_them(spark: SparkSession, copied: Path) -> None:

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
 import urllib.error
 import urllib.request
@@ -21,16 +20,16 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
+from pipelines.graph import FLOWS
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.processes import airflow
 from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
-from pipelines.live.live_job import LiveJob
 from pipelines.replay import build
 from pipelines.settings import Airflow, Settings, Spark
 from pipelines.stack import simulate, stack
 from pipelines.state.heartbeat import last_beat
-from tests.brokers import embedded
+from tests.brokers import drain, embedded
 from tests.comparison import assert_lake_equals_log
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.log_reader import read_log
@@ -38,7 +37,7 @@ from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.io.processes.test_parent_death import becomes
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
-from tests.window_bug import planted_bug
+from tests.window_bug import with_bug
 
 FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))
 DAYS = ("2026-01-01", "2026-01-02", "2026-01-03")
@@ -60,8 +59,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
     stack.start(["broker"], made, lambda _: None)
     topics.run(commands.Topics(), made)
     simulate.run(FEED, made)
-    with planted_bug():
-        LiveJob(spark, made).run(commands.Stream(drain=True), threading.Event())
+    drain(spark, made, with_bug(FLOWS))
     yield made
     stack.stop(made, lambda _: None)
 
@@ -84,9 +82,9 @@ def ask(settings: Settings, name: str, *expect: str) -> None:
 
 def build_wrongly(settings: Settings, replay_id: str, spark: SparkSession) -> None:
     """A replay in which every window counts one too many."""
-    with pytest.MonkeyPatch.context() as patch, planted_bug():
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "spark_job", lambda *_: nullcontext(spark))
-        build.run(commands.ReplayBuild(replay_id=replay_id), settings)
+        build.run(commands.ReplayBuild(replay_id=replay_id), settings, with_bug(FLOWS))
 
 
 def kill_scheduler_in_mid_task(settings: Settings, task: str) -> None:

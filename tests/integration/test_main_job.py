@@ -23,7 +23,7 @@ from tests.integration.log_reader import INPUTS, read_log
 from tests.integration.topic_deletion import delete_topics
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
-from tests.replay.offline import planted_bug
+from tests.replay.offline import WRONG_FLOWS
 
 FEED = commands.Simulate(seed=5, packages=300, rate=0)
 HALF = FEED.model_copy(update={"count": 4_000})
@@ -128,8 +128,7 @@ def test_a_bug_is_corrected_by_a_replay_of_the_log(
     settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-wrong"})
     for module in (build, promote):
         monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
-    with planted_bug():
-        drain(spark, settings)
+    drain(spark, settings, WRONG_FLOWS)
     build.run(commands.ReplayBuild(replay_id="fix"), settings)
     found = compare.run(commands.ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), settings)
     assert (found.differing > 0, found.undeclared) == (True, 0)

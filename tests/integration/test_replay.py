@@ -3,7 +3,6 @@
 import json
 import re
 import signal
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,17 +14,16 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.live.live_job import LiveJob
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from pipelines.state.snapshots import Snapshot, snapshot
-from tests.brokers import empty_log
+from tests.brokers import drain, empty_log
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.oracle.records import LogRecord
-from tests.replay.offline import WRONG_COLUMNS, planted_bug
+from tests.replay.offline import WRONG_COLUMNS, WRONG_FLOWS
 
 pytestmark = pytest.mark.long
 
@@ -91,8 +89,7 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
     environment = settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="4000", PTS_STREAM__TRIGGER_SECONDS="5")
     settings = base.model_copy(update={"lake": environment["PTS_LAKE"]})
     root, servers = settings.lake_root, base.bootstrap_servers
-    with planted_bug():
-        LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    drain(spark, settings, WRONG_FLOWS)
     feed_log, job_log, build_log = (tmp_path / f"{name}.log" for name in ("feed", "job", "build"))
     with process(GOES_ON.argv(), environment, feed_log) as feed:
         with process(["stream"], environment, job_log) as job:

@@ -6,7 +6,6 @@ pytest tests/integration/test_replay_killed.py --kill-every 1    kills after eac
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -15,15 +14,15 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.checks import verify
 from pipelines.errors import LakeMismatch
-from pipelines.live.live_job import LiveJob
 from pipelines.live.resume import check_promotions
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from pipelines.state.replay_records import Replays
+from tests.brokers import drain
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import pts, settings_of
-from tests.replay.offline import planted_bug
+from tests.replay.offline import WRONG_FLOWS
 
 pytestmark = pytest.mark.long
 
@@ -59,8 +58,7 @@ def test_build_and_promotion_that_are_killed_go_on_and_the_tables_equal_the_orac
     step = request.config.getoption("--kill-every")
     environment = settings_of(settings, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="1100")
     settings = settings.model_copy(update={"lake": environment["PTS_LAKE"]})
-    with planted_bug():
-        LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    drain(spark, settings, WRONG_FLOWS)
 
     assert len(list(killed(["replay", "build", "fix"], environment, step))) > 1
     assert pts(["replay", "compare", "fix", "--expect", "gold.remaining_stops"], environment).returncode == 0

@@ -16,9 +16,10 @@ from pipelines.checks import verify
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings, Stream
 from pipelines.state.snapshots import Snapshot, snapshot
-from tests.brokers import empty_log
+from tests.brokers import drain, empty_log
 from tests.cases import pack_of
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
@@ -85,7 +86,7 @@ def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_
     parts = [list(batch) for batch in PACK.batches]
     produce(settings.bootstrap_servers, parts[0])
     with ThreadPoolExecutor() as pool:
-        job = pool.submit(LiveJob(spark, settings).run, commands.Stream(), stop)
+        job = pool.submit(LiveJob(live_runner(spark, settings), settings).run, commands.Stream(), stop)
         try:
             for part in parts[1:]:
                 found = next_snapshot(root, seen, job)
@@ -99,7 +100,7 @@ def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_
         finally:
             stop.set()
         job.result()
-    LiveJob(spark, settings).run(commands.Stream(drain=True), threading.Event())
+    drain(spark, settings)
     log = read_log(settings.bootstrap_servers)
     assert len(log) == len(PACK.records)
     assert_lake_equals_log(root, log)

@@ -10,8 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.engine.batch import Batch, Following, maintenance_batch
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io.delta.lake import Lake
-from pipelines.live import live_job
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables, write_checkpoint
 from tests.comparison import Rows, expected_rows
@@ -66,7 +65,7 @@ def before(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.mark.parametrize("writes", [4, 5, 6])
 def test_turn_that_was_cut_off_is_completed_at_the_next_start(
-    spark: SparkSession, before: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, writes: int
+    spark: SparkSession, before: Path, tmp_path: Path, writes: int
 ) -> None:
     """The next batch is the one that was cut off; the turns end where they were to end, before it is repeated."""
     root = Path(shutil.copytree(before, tmp_path / "lake"))
@@ -78,11 +77,11 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(
     assert in_turn
     write_checkpoint(root, planned, cut_off=True)
 
-    monkeypatch.setattr(live_job, "KafkaLog", lambda session, *_: MemoryLog(session, RECORDS))
-    job = LiveJob(spark, Settings(home=tmp_path, lake=str(root)))
-    assert job.prepare(), "a batch was cut off"
-    assert job.last is not None
-    assert job.last.batch_id == 2
-    assert {job.last.tables[name].position for name in in_turn} == {0}
-    run(job.lake, spark, RECORDS, [replace(planned[2], batch_id=3, following=None)])
+    settings = Settings(home=tmp_path, lake=str(root))
+    runner = live_runner(spark, settings, log=lambda session: MemoryLog(session, RECORDS))
+    assert runner.prepare(), "a batch was cut off"
+    assert runner.last is not None
+    assert runner.last.batch_id == 2
+    assert {runner.last.tables[name].position for name in in_turn} == {0}
+    run(runner.lake, spark, RECORDS, [replace(planned[2], batch_id=3, following=None)])
     assert tables(Lake(spark, str(root))) == expected_rows(RECORDS)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
 from pipelines.live import live_job
 from pipelines.live.live_job import LiveJob, Stopped
+from pipelines.live.planner import live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger
@@ -61,7 +62,8 @@ class Progress:
 
 
 def job_of(spark: SparkSession, folder: Path) -> LiveJob:
-    return LiveJob(spark, Settings(home=folder, lake=str(folder / "lake")))
+    settings = Settings(home=folder, lake=str(folder / "lake"))
+    return LiveJob(live_runner(spark, settings), settings)
 
 
 def following(job: LiveJob, query: Query, progress: Progress, pool: ThreadPoolExecutor) -> Future[None]:
@@ -138,12 +140,12 @@ def test_nothing_is_brought_up_after_a_batch_that_failed(spark: SparkSession, tm
     run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
     write_checkpoint(tmp_path / "lake", BATCHES)
     job, nobody = job_of(spark, tmp_path), cast(LiveProgress, None)
-    job.prepare()
+    job.runner.prepare()
     job._ended_at = 0.0
-    job._cycle.begin_anew(is_due=True)
+    job.runner.cycle.begin_anew(is_due=True)
     job._fail(LakeUnavailable("in a batch"))
     job._catch_up_when_quiet(nobody)
-    newest = Ledger(job.lake).last()
+    newest = Ledger(job.runner.lake).last()
     assert newest
     assert newest.batch_id == BATCHES[-1].batch_id
 
@@ -208,9 +210,9 @@ def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
     """Spark says less; where the log cannot be asked, that is all there is."""
     job, of_spark = job_of(spark, tmp_path), RuntimeError("OffsetOutOfRange, in a trace of a hundred lines")
     run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
-    job.last = Ledger(job.lake).last()
-    assert job.last
-    reached = job.last.end_offsets
+    job.runner.last = Ledger(job.runner.lake).last()
+    assert job.runner.last
+    reached = job.runner.last.end_offsets
     gone = {topic: {number: end + 7 for number, end in ends.items()} for topic, ends in reached.items()}
     for bound in ("begin_offsets", "end_offsets"):
         monkeypatch.setattr(live_job, bound, lambda *_: gone)

@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.checks import verify
 from pipelines.commands import Verify
 from pipelines.engine.batch import Batch, Following, Reach, maintenance_batch
+from pipelines.engine.runner import LakeRunner
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
 from pipelines.graph import FLOWS, TURNS
 from pipelines.io.delta import delta_rs, duck
@@ -22,9 +23,8 @@ from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import ends, offsets_json, starts
 from pipelines.io.spark import checkpoint
 from pipelines.io.spark.checkpoint import Checkpoint
-from pipelines.live import live_job
-from pipelines.live.live_job import LiveJob
 from pipelines.live.new_checkpoint import begin_anew
+from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_BATCHES, TABLES
@@ -97,11 +97,14 @@ class Fed:
     def begin_anew(self) -> None:
         begin_anew(self.lake, self.checkpoint, BEGIN, END)
 
-    def start(self) -> LiveJob:
+    def runner(self) -> LakeRunner:
+        return live_runner(self.spark, self.settings, log=lambda session: MemoryLog(session, RECORDS))
+
+    def start(self) -> LakeRunner:
         """What every start does before a batch: tables that are as the ledger says, or a refusal."""
-        job = LiveJob(self.spark, self.settings)
-        job.prepare()
-        return job
+        runner = self.runner()
+        runner.prepare()
+        return runner
 
     def renumbered(self, todo: Sequence[Batch]) -> list[Batch]:
         """Batches as the new checkpoint counts them."""
@@ -138,8 +141,7 @@ def _in_the_first(batch: Batch) -> Following | None:
 
 
 @pytest.fixture
-def fed(whole: Fed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fed:
-    monkeypatch.setattr(live_job, "KafkaLog", lambda session, *_: MemoryLog(session, RECORDS))
+def fed(whole: Fed, tmp_path: Path) -> Fed:
     return whole.copied(tmp_path)
 
 
@@ -275,12 +277,12 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     fed.start()
     with pytest.raises(Crashed):
         run(CrashingLake(fed.spark, str(fed.root), writes), fed.spark, RECORDS, [first])
-    job = LiveJob(fed.spark, fed.settings)
-    assert job.prepare(), "it was cut off"
-    assert job.last is not None
-    shift = job.last.batch_id + 1 - first.batch_id  # a turn that was cut off is completed in a batch of its own
+    runner = fed.runner()
+    assert runner.prepare(), "it was cut off"
+    assert runner.last is not None
+    shift = runner.last.batch_id + 1 - first.batch_id  # a turn that was cut off is completed in a batch of its own
     todo = [replace(each, batch_id=each.batch_id + shift, following=None) for each in (first, *rest)]
-    run(job.lake, fed.spark, RECORDS, todo)
+    run(runner.lake, fed.spark, RECORDS, todo)
     assert tables(fed.lake) == expected_rows(RECORDS)
 
 
@@ -335,7 +337,7 @@ def test_gold_table_that_cannot_go_back_is_made_anew(fed: Fed) -> None:
     fed.begin_anew()
     with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.remaining_stops` makes it anew"):
         fed.start()
-    LiveJob(fed.spark, fed.settings).prepare(["gold.remaining_stops"])
+    fed.runner().prepare(["gold.remaining_stops"])
     fed.insist_on_the_log()
 
 

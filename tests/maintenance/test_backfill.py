@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import Backfill
 from pipelines.errors import InvalidInput
+from pipelines.graph import FLOWS
 from pipelines.io.delta.lake import Lake
 from pipelines.maintenance import backfill, expire
 from pipelines.maintenance.backfill import Backfilled
@@ -21,7 +22,7 @@ from tests.cases import pack_of
 from tests.comparison import Rows, expected_rows
 from tests.frames import EPOCH
 from tests.oracle.makers import scan
-from tests.window_bug import WINDOW_TABLES, planted_bug
+from tests.window_bug import WINDOW_TABLES, with_bug
 
 PACK = pack_of(40)
 BATCHES = batches(*PACK.batches)
@@ -51,8 +52,7 @@ def inside(rows: Rows, column: str, begin: datetime, end: datetime) -> tuple[Row
 @pytest.fixture(scope="module")
 def wrong_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("wrong") / "lake"
-    with planted_bug():
-        run(new_lake(spark, str(root)), spark, PACK.records, BATCHES)
+    run(new_lake(spark, str(root)), spark, PACK.records, BATCHES, flows=with_bug(FLOWS))
     write_checkpoint(root, BATCHES)
     return root
 
@@ -99,8 +99,7 @@ def test_job_goes_on_from_backfilled_windows_with_late_scans_for_them(spark: Spa
         scan(2, "10:04", status="IT", offset=4),
     ]
     now, late = batches(records[:3], records[3:])
-    with planted_bug():
-        run(lake, spark, records, [now])
+    run(lake, spark, records, [now], flows=with_bug(FLOWS))
     day = datetime(2026, 3, 1, tzinfo=UTC)
     backfilled(lake, day, day + timedelta(days=1))
     ledger_row = last(lake)

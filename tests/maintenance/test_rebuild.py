@@ -13,8 +13,8 @@ from pipelines.engine.integrity import prepare
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.graph import TURNS, with_dependents
 from pipelines.io.delta.lake import Lake
-from pipelines.live.live_job import LiveJob
 from pipelines.maintenance import rebuild
+from pipelines.maintenance.common import existing_lake
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger
 from tests.batches import batches, new_lake, run, tables
@@ -69,7 +69,7 @@ def test_tables_made_from_a_rebuilt_one_are_rebuilt_with_it() -> None:
 
 def test_a_lake_without_a_batch_has_nothing_to_rebuild_and_is_not_created(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no batch"):
-        LiveJob(spark, Settings(home=tmp_path)).insist_on_batches()
+        existing_lake(spark, Settings(home=tmp_path))
     assert not (tmp_path / "lake").exists()
 
 

@@ -22,10 +22,9 @@ def healthy(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> "O
 
 @pytest.fixture(scope="session")
 def wrong(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> "Offline":
-    from tests.replay.offline import PACK, fed, planted_bug
+    from tests.replay.offline import PACK, WRONG_FLOWS, fed
 
-    with planted_bug():
-        return fed(spark, tmp_path_factory.mktemp("wrong"), PACK.batches, -1)
+    return fed(spark, tmp_path_factory.mktemp("wrong"), PACK.batches, -1, WRONG_FLOWS)
 
 
 @pytest.fixture(scope="session")

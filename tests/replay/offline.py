@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pipelines.checks import verify
 from pipelines.commands import Verify
 from pipelines.engine.batch import Batch, Following
 from pipelines.errors import Violation
-from pipelines.graph import TURNS
+from pipelines.graph import FLOWS, TURNS, Flow
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import Offsets
 from pipelines.maintenance import backfill
@@ -30,6 +30,19 @@ from tests.planted import planted
 PACK = pack_of(40)
 WRONG_COLUMNS = ("current_stop_id", "event_code")
 DECLARED = tuple(f"gold.remaining_stops.{name}" for name in WRONG_COLUMNS)
+
+IS_WRONG = "tracking_number // 10 % 2 = 0"
+WRONG_FLOWS = planted(
+    FLOWS,
+    {
+        "remaining_stops": {
+            "current_stop_id": f"current_stop_id + ({IS_WRONG})::BIGINT",
+            "number_of_remaining_stops": f"number_of_remaining_stops - ({IS_WRONG})::BIGINT",
+            "event_code": f"event_code || CASE WHEN {IS_WRONG} THEN '!' ELSE '' END",
+        }
+    },
+)
+"""Reports of packages with an even digit before the last are a stop ahead, and shout."""
 
 Parts = Iterable[Iterable[LogRecord]]
 
@@ -61,10 +74,10 @@ class Offline:
         made.fed = self.fed
         return made
 
-    def feed(self, until: int | None = None) -> None:
+    def feed(self, until: int | None = None, flows: Sequence[Flow] = FLOWS) -> None:
         """Brings the live lake up to a part of the log, the last without; all tables move with each batch."""
         todo = self._next(until)
-        run(new_lake(self.spark, self.settings.lake_root), self.spark, self.records, todo, everything)
+        run(new_lake(self.spark, self.settings.lake_root), self.spark, self.records, todo, everything, flows=flows)
         self.fed += len(todo)
         write_checkpoint(Path(self.settings.lake_root), batches(*self.parts)[: self.fed])
 
@@ -107,20 +120,6 @@ class Offline:
         return log
 
 
-def planted_bug() -> AbstractContextManager[None]:
-    """Reports of packages with an even digit before the last are a stop ahead, and shout."""
-    is_wrong = "tracking_number // 10 % 2 = 0"
-    return planted(
-        {
-            "remaining_stops": {
-                "current_stop_id": f"current_stop_id + ({is_wrong})::BIGINT",
-                "number_of_remaining_stops": f"number_of_remaining_stops - ({is_wrong})::BIGINT",
-                "event_code": f"event_code || CASE WHEN {is_wrong} THEN '!' ELSE '' END",
-            }
-        }
-    )
-
-
 def assert_only_the_planted_is_wrong(made: Offline) -> None:
     """By `pts verify`, that all before the reports holds, and what they say does not."""
     with pytest.raises(Violation, match="reports_say_what_their_records_say does not hold"):
@@ -131,10 +130,12 @@ def everything(batch: Batch) -> Following:
     return Following(TURNS, batch.reach)
 
 
-def fed(spark: SparkSession, folder: Path, parts: Parts, until: int | None = None) -> Offline:
+def fed(
+    spark: SparkSession, folder: Path, parts: Parts, until: int | None = None, flows: Sequence[Flow] = FLOWS
+) -> Offline:
     """A live lake that has read the first parts of a log, all unless told otherwise; the log holds all of them."""
     made = Offline(spark, folder, [tuple(part) for part in parts])
-    made.feed(until)
+    made.feed(until, flows)
     return made
 
 

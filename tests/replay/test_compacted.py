@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.checks import verify
 from pipelines.commands import ReplayCompare, ReplayPromote, ReplayRollback, Verify
 from pipelines.io.delta import delta_table, files
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.maintenance.compact import compact
 from pipelines.maintenance.compacted import Compacted
 from pipelines.replay import compare, promote, rollback
@@ -39,7 +39,7 @@ def test_job_goes_on_after_a_compaction_that_was_cut_off_after_any_step(
     before = lake.tables()
     saboteur = Saboteur(monkeypatch, *STEPS)
     for _ in saboteur.crashes(lambda: compacted(lake), crash_every):
-        assert not LiveJob(spark, lake.settings).prepare()
+        assert not live_runner(spark, lake.settings).prepare()
     assert saboteur.limit > 10
     saboteur.limit = 0
     assert lake.tables() == before
@@ -67,7 +67,7 @@ def test_batch_that_was_cut_off_is_completed_after_a_compaction(wrong_lake: Offl
     lake = wrong_lake
     lake.crash(writes)
     compacted(lake)
-    assert LiveJob(lake.spark, lake.settings).prepare()
+    assert live_runner(lake.spark, lake.settings).prepare()
     lake.feed()
     right = expected_rows(PACK.records)
     found = lake.tables()

@@ -19,7 +19,7 @@ from tests.saboteur import CHANGES_OF_PLACE, Saboteur
 def test_build_that_is_cut_off_after_any_write_goes_on(
     lake: Offline, monkeypatch: pytest.MonkeyPatch, crash_every: int
 ) -> None:
-    saboteur = Saboteur(monkeypatch, (Lake, "_commit_of"))
+    saboteur = Saboteur(monkeypatch, (Lake, "commit"))
     command = ReplayBuild(replay_id="again")
     for _ in saboteur.crashes(lambda: build.run(command, lake.settings), crash_every):
         pass

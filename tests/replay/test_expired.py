@@ -11,7 +11,7 @@ from pipelines.commands import QuarantineRedrive, ReplayVerify
 from pipelines.contracts.rules import Reason
 from pipelines.engine.batch import maintenance_batch
 from pipelines.io.delta.lake import Lake
-from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import live_runner
 from pipelines.maintenance.expire import expire
 from pipelines.replay import redrive, verify
 from pipelines.state.ledger import Ledger, LedgerRow
@@ -79,7 +79,7 @@ def cut_off_and_started_anew(lake: Offline) -> None:
     with pytest.raises(Crashed):
         expire(last, CrashingLake(lake.spark, lake.settings.lake_root, 2), ledger, now=NOW)
     assert not packages(lake, GOLD_REMAINING_STOPS) & LET_GO
-    LiveJob(lake.spark, lake.settings).prepare()
+    live_runner(lake.spark, lake.settings).prepare()
 
 
 @pytest.mark.parametrize("make_anew", [rebuilt, cut_off_and_started_anew])

@@ -81,6 +81,6 @@ def test_replay_that_was_begun_goes_on_only_to_its_fence_and_with_its_code(
 def test_replay_waits_while_the_live_job_is_far_behind(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
     lags = [5, 3, 0]
     monkeypatch.setattr(build, "WAIT_SECONDS", 0.01)
-    monkeypatch.setattr(build.ReplayJob, "_lag", lambda _: lags.pop(0))
+    monkeypatch.setattr(build, "live_lag", lambda *_: lags.pop(0))
     build.run(ReplayBuild(replay_id="second", fence=0), lake.settings)
     assert lags == []

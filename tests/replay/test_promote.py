@@ -14,9 +14,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify as ledger_proof
 from pipelines.commands import Backfill, ReplayBuild, ReplayCompare, ReplayPromote, ReplayRollback, Verify
+from pipelines.engine.runner import LakeRunner
 from pipelines.errors import LakeMismatch, NotCompared, NotFound
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.delta.lake import Lake
+from pipelines.live.planner import live_runner
 from pipelines.maintenance import backfill, common
 from pipelines.replay import build, compare, promote, rollback
 from pipelines.settings import Kafka
@@ -28,11 +30,11 @@ from tests.comparison import Rows, expected_rows
 from tests.replay.offline import (
     DECLARED,
     PACK,
+    WRONG_FLOWS,
     Offline,
     assert_only_the_planted_is_wrong,
     connected,
     fed,
-    planted_bug,
 )
 
 
@@ -76,8 +78,7 @@ def test_promoted_tables_equal_the_oracle_and_so_do_those_after_a_rollback_and_a
 def test_what_the_log_told_after_a_promotion_is_in_the_tables_after_its_rollback(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with planted_bug():
-        lake = connected(fed(spark, tmp_path, PACK.batches, -2), monkeypatch)
+    lake = connected(fed(spark, tmp_path, PACK.batches, -2, WRONG_FLOWS), monkeypatch)
     build.run(ReplayBuild(replay_id="fix"), lake.settings)
     compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), lake.settings)
     promote.run(ReplayPromote(replay_id="fix"), lake.settings)
@@ -112,7 +113,7 @@ def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
         assert request is not None
         replayed_lake.feed()  # a batch more, after the replay came near
         before = snapshot(replayed_lake.settings.lake_root)
-        lock.answer(request, promote.errand(request.errand, replayed_lake.spark, replayed_lake.settings))
+        lock.answer(request, promote.errand(request.errand, runner_of(replayed_lake), replayed_lake.settings))
         # The tables that follow change places at an earlier batch than the others, and who needs one picture waits.
         assert snapshot(replayed_lake.settings.lake_root) == before
         assert not is_settled(replayed_lake.settings.lake_root)
@@ -126,14 +127,12 @@ def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
 
 @pytest.fixture(scope="module")
 def overtaken_once(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Offline:
-    with planted_bug():
-        lake = fed(spark, tmp_path_factory.mktemp("overtaken"), PACK.batches, -2)
+    lake = fed(spark, tmp_path_factory.mktemp("overtaken"), PACK.batches, -2, WRONG_FLOWS)
     with pytest.MonkeyPatch.context() as patch:
         connected(lake, patch)
         build.run(ReplayBuild(replay_id="fix"), lake.settings)
         compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), lake.settings)
-    with planted_bug():
-        lake.feed(-1)
+    lake.feed(-1, WRONG_FLOWS)
     return lake
 
 
@@ -143,9 +142,14 @@ def overtaken(overtaken_once: Offline, tmp_path: Path, monkeypatch: pytest.Monke
     return connected(overtaken_once.copy(tmp_path), monkeypatch)
 
 
+def runner_of(lake: Offline) -> LakeRunner:
+    """The live job's."""
+    return live_runner(lake.spark, lake.settings)
+
+
 def promote_only(lake: Offline) -> int:
     """As the live job does, whose command was killed before it had all tables come up. Returns the batch."""
-    return promote.understood(promote.errand("promote fix", lake.spark, lake.settings)).batch_id
+    return promote.understood(promote.errand("promote fix", runner_of(lake), lake.settings)).batch_id
 
 
 def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on(
@@ -225,7 +229,7 @@ def test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_agai
 
 def test_what_the_live_job_refuses_is_what_the_command_says(replayed_lake: Offline) -> None:
     replayed_lake.crash(1)
-    answer = promote.errand("promote fix", replayed_lake.spark, replayed_lake.settings)
+    answer = promote.errand("promote fix", runner_of(replayed_lake), replayed_lake.settings)
     with pytest.raises(LakeMismatch, match="was cut off between tables"):
         promote.understood(answer)
 

@@ -12,7 +12,8 @@ from pyspark.sql import SparkSession
 
 from lab.benchmarks.answering import answer_requests
 from pipelines.commands import Stream
-from pipelines.live.live_job import QUERY, LiveJob
+from pipelines.live.live_job import LiveJob
+from pipelines.live.planner import QUERY, live_runner
 from pipelines.session import open_session
 from pipelines.settings import load_settings
 
@@ -24,7 +25,7 @@ def main() -> None:
     def drain(request: dict[str, str]) -> None:
         of_its_own = settings.model_copy(update={"home": Path(request["folder"]), "lake": ""})
         with recorded(spark, request.get("recording")):
-            LiveJob(spark, of_its_own).run(Stream(drain=True), threading.Event())
+            LiveJob(live_runner(spark, of_its_own), of_its_own).run(Stream(drain=True), threading.Event())
 
     answer_requests(drain)
     spark.stop()

@@ -134,7 +134,7 @@ def commit(
         actions,
         "append",
         table.schema(),
-        commit_properties=_commit(transaction),
+        commit_properties=carrying(transaction),
         post_commithook_properties=NOTHING_MORE,
     )
 
@@ -156,7 +156,7 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
         *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
     ]
     _set_append_only(target, is_append_only=False)
-    target.create_write_transaction(actions, "append", target.schema(), commit_properties=_commit(transaction))
+    target.create_write_transaction(actions, "append", target.schema(), commit_properties=carrying(transaction))
 
 
 def end_take_over(path: str, table: Table) -> None:
@@ -169,13 +169,13 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
     commit names the files of that version. An append-only table is no exception.
     """
     if not has(target := opened(path), transaction):
-        target.restore(version, commit_properties=_commit(transaction))
+        target.restore(version, commit_properties=carrying(transaction))
 
 
 def replace_constraint(path: str, name: str, condition: str) -> None:
     """Puts a condition in place of that of the same name, in two commits that touch no row; each must hold by it."""
     # Each marked as this program's, which looks for what others do to its tables.
-    marks = (_commit(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
+    marks = (carrying(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
     opened(path).alter.drop_constraint(name, raise_if_not_exists=False, commit_properties=next(marks))
     opened(path).alter.add_constraint({name: condition}, commit_properties=next(marks))
 
@@ -219,5 +219,5 @@ def has(table: DeltaTable, transaction: Transaction) -> bool:
     return newest is not None and newest >= transaction.version
 
 
-def _commit(transaction: Transaction) -> CommitProperties:
+def carrying(transaction: Transaction) -> CommitProperties:
     return CommitProperties(app_transactions=[AppTransaction(transaction.app_id, transaction.version)])
