@@ -4,7 +4,7 @@
   or its rollback still needs stays: `PTS_COMPACT__RETENTION_HOURS`.
 - **Owner.** tracking.
 - **Idempotent.** A table that is in order is left. The live job goes on; it waits only, and shortly, for a table whose
-  rows it merges. If it does not lend the lake, that table waits for the next run.
+  rows it merges. If it does not hand over the lake, that table waits for the next run.
 - **On failure.** Clear the task: it goes on where it stood. Code 7: a promotion was cut off, which comes first; its
   sentence says which. Code 9: another command takes files out of the tables; the retry waits for it.
 """

@@ -134,6 +134,12 @@ class MessagesRejected(PtsError):
     exit_code = 21
 
 
+def error_of(exit_code: int) -> type[PtsError]:
+    """The class with an exit code."""
+    classes: list[type[PtsError]] = [*PtsError.__subclasses__(), PtsError]
+    return next(each for each in classes if each.exit_code == exit_code)
+
+
 MOST_CHARACTERS = 10_000
 """Of one line in a log."""
 

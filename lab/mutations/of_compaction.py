@@ -48,19 +48,19 @@ MUTATIONS = (
     ),
     Mutation(
         STAYS, "the files of a promotion that was cut off go",
-        COMPACT, "    with files_held(root):\n        check_promotions(root)\n", "    with files_held(root):\n",
+        COMPACT, "    with deleting_files(root):\n        check_promotions(root)\n", "    with deleting_files(root):\n",
         f"{TESTS}::test_promotion_that_was_cut_off_comes_first",
     ),
     Mutation(
         APART, "a table that the job merges is put in order while the job runs",
-        COMPACT, "with borrowed(root):", "with files_held(root):",
-        f"{TESTS}::test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_lends_the_lake",
+        COMPACT, "with handed_over(root):", "with deleting_files(root):",
+        f"{TESTS}::test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_has_handed_over_the_lease",
     ),
     Mutation(
         APART, "the job waits for a compaction that a command waits for",
-        "pipelines/state/writer_lease.py",
-        'files_held(lake_root), locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"):',
-        'locked(request_file(lake_root), refusal, note=f"{request.request_id} {errand}"), files_held(lake_root):',
-        "tests/state/test_writer_lease.py::test_lake_is_not_asked_for_before_a_compaction_is_done",
+        "pipelines/state/handover.py",
+        'deleting_files(lake_root), locked(request_file(lake_root), refusal, note=request.model_dump_json()):',
+        'locked(request_file(lake_root), refusal, note=request.model_dump_json()), deleting_files(lake_root):',
+        "tests/state/test_handover.py::test_lease_is_not_asked_for_before_a_compaction_is_done",
     ),
 )  # fmt: skip

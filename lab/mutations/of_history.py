@@ -94,9 +94,10 @@ MUTATIONS = (
         f"{REPLAY}/promote.py", "    if replay.under_way or not replay.promotions:", "    if replay:", BACK,
     ),
     Mutation(
-        UNDER_WAY, "a command that is gone leaves the job's errand without a lock",
-        "pipelines/state/writer_lease.py", "    if other := holder(_errand_file(lake_root)):", "    if other := None:",
-        "tests/state/test_writer_lease.py::test_errand_keeps_others_from_files_and_replays_also_when_the_command_is_gone",
+        UNDER_WAY, "a command that is gone leaves what it delegated without a lock",
+        "pipelines/state/exclusion.py", "    if other := holder(_delegation_file(lake_root)):", "    if other := None:",
+        "tests/state/test_handover.py"
+        "::test_delegated_command_keeps_others_from_files_and_replays_also_when_it_is_gone",
     ),
     Mutation(
         UNDER_WAY, "a lake is promoted whose job was cut off within a batch, which then counts as written",

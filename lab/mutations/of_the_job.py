@@ -20,11 +20,11 @@ BACK = f"{T_LOSS}::test_what_the_lost_batch_has_written_is_taken_back[3]"
 NO_LOG = f"{T_LOSS}::test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed"
 SECOND_JOB = "tests/state/test_writer_lease.py::test_second_job_on_a_lake_is_refused_with_the_process_of_the_first"
 NOT_GIVEN_BACK = (
-    "tests/state/test_writer_lease.py"
-    "::test_job_that_lends_the_lake_says_who_has_it_until_it_is_back_or_a_stop_is_asked_for[True]"
+    "tests/state/test_handover.py"
+    "::test_job_that_has_handed_over_says_who_has_the_lease_until_it_is_back_or_a_stop_is_asked_for[True]"
 )
-STOPPED_WHILE_LENT = (
-    "tests/live/test_lending.py::test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing"
+STOPPED_WITHOUT_LEASE = (
+    "tests/live/test_handover.py::test_job_that_is_stopped_while_a_command_has_the_lease_ends_and_touches_nothing"
 )
 T_LIVE_JOB = "tests/live/test_live_job.py"
 BESIDE = f"{T_LIVE_JOB}::test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch"
@@ -32,7 +32,7 @@ NONE_BEGINS = f"{T_LIVE_JOB}::test_no_batch_begins_once_something_has_failed"
 FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_failed_ends_the_job_with_the_first_failure"
 NOT_BROUGHT_UP = f"{T_LIVE_JOB}::test_nothing_is_brought_up_after_a_batch_that_failed"
 WITHOUT_JAVA = f"{T_LIVE_JOB}::test_job_whose_java_is_gone_waits_for_what_its_batch_still_does"
-ERRAND_STAYS = f"{T_LIVE_JOB}::test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not"
+DELEGATED_STAYS = f"{T_LIVE_JOB}::test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_a_delegated_command_is_not"
 
 TRUNCATED = "A lost or truncated log stops the job"
 PARTITIONS = "A changed partition count is refused"
@@ -40,7 +40,7 @@ AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
 BOUNDARY = "The live job ends at a batch boundary, whatever ends it"
 ONE_WRITER = "One writer: a second live job is refused"
-LENT = "A job that has lent the lake can be stopped, whatever becomes of the command"
+HANDED_OVER = "A job that has handed over the lease can be stopped, whatever becomes of the command"
 
 MUTATIONS = (
     Mutation(
@@ -203,21 +203,21 @@ MUTATIONS = (
         LOCK, "LOCK_EX | fcntl.LOCK_NB)\n            if", "LOCK_SH | fcntl.LOCK_NB)\n            if", SECOND_JOB,
     ),
     Mutation(
-        LENT, "it waits until the command gives the lake back",
-        "pipelines/state/writer_lease.py", "while not stop.is_set():", "while True:",
+        HANDED_OVER, "it waits until the command gives the lease back",
+        "pipelines/state/handover.py", "while not stop.is_set():", "while True:",
         NOT_GIVEN_BACK,
     ),
     Mutation(
-        LENT, "it goes on with tables that are the command's",
+        HANDED_OVER, "it goes on with tables that are the command's",
         LIVE_JOB,
-        "            if not self._lock.lend(self._stop):\n                raise Stopped\n",
-        "            self._lock.lend(self._stop)\n",
-        STOPPED_WHILE_LENT,
+        "            if not handover.hand_over(self._stop):\n                raise Stopped\n",
+        "            handover.hand_over(self._stop)\n",
+        STOPPED_WITHOUT_LEASE,
     ),
     Mutation(
-        LENT, "the stop is told as a failure of the batch",
+        HANDED_OVER, "the stop is told as a failure of the batch",
         LIVE_JOB, "            except Stopped:\n                raise\n", "",
-        STOPPED_WHILE_LENT,
+        STOPPED_WITHOUT_LEASE,
     ),
     Mutation(
         BOUNDARY, "what fails beside a batch ends the job at once",
@@ -248,8 +248,8 @@ MUTATIONS = (
         LIVE_JOB, "                if self._stop.is_set():\n                    return\n", "", NOT_BROUGHT_UP,
     ),
     Mutation(
-        BOUNDARY, "an errand is cut off like a batch",
-        LIVE_JOB, " and not self._is_on_errand", "", ERRAND_STAYS,
+        BOUNDARY, "a delegated command is cut off like a batch",
+        LIVE_JOB, " and not self._is_handing_over", "", DELEGATED_STAYS,
     ),
     Mutation(
         BOUNDARY, "what a batch still does without Java is not waited for",

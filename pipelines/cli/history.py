@@ -13,7 +13,7 @@ from pipelines.errors import printable
 
 if TYPE_CHECKING:
     from pipelines.replay.compared import Compared
-    from pipelines.replay.promote import Promoted
+    from pipelines.state.replay_records import Promoted
 
 
 def add_to(app: typer.Typer) -> None:

@@ -13,7 +13,7 @@ from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from pipelines.commands import Stream
+from pipelines.commands import ReplayPromote, Stream
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeRunner
@@ -35,8 +35,9 @@ from pipelines.live.resume import (
     starting_offsets,
 )
 from pipelines.settings import Settings
+from pipelines.state.handover import Handover
 from pipelines.state.lake_choices import keep_choices
-from pipelines.state.writer_lease import LiveLock
+from pipelines.state.replay_records import Promoted
 
 IDLE_SECONDS = 1.0
 """After so long without a batch the log counts as quiet."""
@@ -45,14 +46,14 @@ POLL_SECONDS = 0.1
 """How soon a stop is noticed: before Spark has planned the next batch, which would have to be refused."""
 
 STOP_GRACE_SECONDS = 20.0
-"""How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start. An errand
-is waited for to its end."""
+"""How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start. What a
+command has delegated is waited for to its end."""
 
 TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
 
 
-Errand = Callable[[str, LakeRunner, Settings], str]
-"""Does what a command asks for, in words that it gave, and answers it."""
+Delegate = Callable[[ReplayPromote, LakeRunner, Settings], Promoted]
+"""Does the last part of a command on the live lake, in its place."""
 
 
 class Stopped(Exception):
@@ -67,22 +68,26 @@ class LiveJob:
     Args:
         runner: The live lake's.
         settings: Where lake and log are.
-        lock: What it lends the lake by; without one it never does.
-        errand: How it does what it is asked for; without one it lends the lake for that, too.
+        handover: By which commands ask for the writer lease; without it, none gets it.
+        delegate: How it does what a command delegates; without it, the command gets the lease for that, too.
     """
 
     def __init__(
-        self, runner: LakeRunner, settings: Settings, lock: LiveLock | None = None, errand: Errand | None = None
+        self,
+        runner: LakeRunner,
+        settings: Settings,
+        handover: Handover | None = None,
+        delegate: Delegate | None = None,
     ) -> None:
         self.runner = runner
         self._settings = settings
-        self._lock = lock
-        self._errand = errand
+        self._handover = handover
+        self._delegate = delegate
         self._checkpoint = LivePlanner(settings).checkpoint
         self._under_way = threading.Lock()
         self._stop = threading.Event()
         self._failure: Exception | None = None
-        self._is_on_errand = False
+        self._is_handing_over = False
         self._is_cut_off = False
         self._caller: threading.Thread | None = None
         self._partitions: dict[str, list[int]] = {}
@@ -167,7 +172,7 @@ class LiveJob:
         """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""
         deadline = time.monotonic() + STOP_GRACE_SECONDS
         while query.isActive and query.status["isTriggerActive"]:
-            if time.monotonic() > deadline and not self._is_on_errand:
+            if time.monotonic() > deadline and not self._is_handing_over:
                 self._is_cut_off = True
                 return
             time.sleep(POLL_SECONDS)
@@ -182,30 +187,29 @@ class LiveJob:
             try:
                 if self._stop.is_set():
                     return
-                self._lend_if_asked()
+                self._hand_over_if_asked()
                 if time.monotonic() - self._ended_at >= IDLE_SECONDS and self.runner.cycle.is_due(self.runner.last):
                     self._catch_up(progress)
             finally:
                 self._under_way.release()
 
-    def _lend_if_asked(self) -> None:
-        """Between two batches, a command may have the lake, with all tables at one batch, or have this job do an errand
-        with its warm Java."""
-        request = self._lock.request if self._lock else None
-        if self._lock is None or request is None:
+    def _hand_over_if_asked(self) -> None:
+        """Between two batches, a command may have the lease, with all tables at one batch, or delegate its work to this
+        job, whose Java is warm."""
+        handover, delegate = self._handover, self._delegate
+        request = handover.request if handover else None
+        if handover is None or request is None:
             return
-        if request.errand and self._errand:
-            self._is_on_errand = True
-            with self._lock.errand(request) as is_wanted:
-                if is_wanted:
-                    self._lock.answer(request, self._errand(request.errand, self.runner, self._settings))
-            self._is_on_errand = False
+        if (command := request.command) and delegate:
+            self._is_handing_over = True
+            handover.do(request, lambda: delegate(command, self.runner, self._settings))
+            self._is_handing_over = False
         else:
             self.runner.catch_up()
-            if not self._lock.lend(self._stop):
+            if not handover.hand_over(self._stop):
                 raise Stopped
         self.runner.prepare()
-        self.runner.cycle.begin_anew(is_due=bool(request.errand))  # a promotion leaves behind what follows
+        self.runner.cycle.begin_anew(is_due=request.command is not None)  # a promotion leaves behind what follows
         self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
 
     def _catch_up(self, progress: LiveProgress) -> None:
@@ -223,7 +227,7 @@ class LiveJob:
             if is_in_ledger(number, self._checkpoint.query_id(), self.runner.last):
                 return  # Only Spark's own commit of it was cut off.
             try:
-                self._lend_if_asked()
+                self._hand_over_if_asked()
                 began = time.monotonic()
                 row = self.runner.run(self._planned(number), spark)
                 self._ended_at = time.monotonic()

@@ -28,8 +28,8 @@ from pipelines.live.resume import (
     check_promotions,
     starting_offsets,
 )
+from pipelines.state.exclusion import deleting_files
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
-from pipelines.state.writer_lease import files_held
 from pipelines.tables import OPS_BATCHES, TABLES, Table
 
 NO_BATCH = -1
@@ -127,7 +127,7 @@ def _restore(lake: Lake, base: LedgerRow, changes: Changes, batch_id: int) -> No
     """Gives the tables that are ahead the rows that the ledger says, after all tables were looked at."""
     versions = {table.name: _version_before(lake, table, base, changes[table.name]) for table in _tables()}
     ahead = {name: version for name, version in versions.items() if version is not None}
-    with files_held(lake.root) if ahead else nullcontext():
+    with deleting_files(lake.root) if ahead else nullcontext():
         for table in _tables():
             if table.name in ahead:
                 delta_rs.restore(lake.path(table), ahead[table.name], _restoring(table, batch_id))

@@ -7,17 +7,18 @@ from pipelines.errors import Interrupted
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
-from pipelines.live.live_job import Errand, LiveJob
+from pipelines.live.live_job import Delegate, LiveJob
 from pipelines.live.planner import QUERY, live_runner
 from pipelines.live.topics import check_topics
 from pipelines.settings import Settings
-from pipelines.state.writer_lease import live_lock
+from pipelines.state.handover import Handover
+from pipelines.state.writer_lease import writer_lease
 
 
-def run(command: Stream, settings: Settings, errand: Errand | None = None, flows: Sequence[Flow] = FLOWS) -> None:
+def run(command: Stream, settings: Settings, delegate: Delegate | None = None, flows: Sequence[Flow] = FLOWS) -> None:
     """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
 
-    With an `errand`, it does that work of other commands between two batches; without, it lends them the lake.
+    With `delegate`, it does the last part of a promotion in place of the command; without, the command gets the lease.
 
     Raises:
         BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`.
@@ -27,11 +28,11 @@ def run(command: Stream, settings: Settings, errand: Errand | None = None, flows
     """
     with (
         signals_ask_to_stop() as stop,
-        live_lock(settings.lake_root) as lock,
+        writer_lease(settings.lake_root) as lease,
         spark_job(settings, QUERY) as spark,
     ):
         check_topics(settings)
-        LiveJob(live_runner(spark, settings, flows), settings, lock, errand).run(command, stop)
+        LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate).run(command, stop)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

@@ -19,9 +19,10 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance import common
 from pipelines.settings import Settings
+from pipelines.state.exclusion import correcting
+from pipelines.state.handover import handed_over
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled, snapshot
-from pipelines.state.writer_lease import borrowed, correcting
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
 from pipelines.transforms.expiry import is_expired, moment
 
@@ -88,7 +89,7 @@ def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FL
         InvalidInput: Not a window table.
         NotFound: The lake has no complete batch yet.
         LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
-        AnotherWriter: The live job did not lend the lake, or another command has it.
+        AnotherWriter: The live job did not hand over the lease, or another command has it.
     """
     names = chosen(command.tables)
     spans = [(command.begin, command.end)]
@@ -104,7 +105,7 @@ def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FL
             found = [table.found for table in made]
         if command.dry_run or all(table.is_right for table in found):
             return found
-        with correcting(settings.lake_root), borrowed(settings.lake_root):
+        with correcting(settings.lake_root), handed_over(settings.lake_root):
             runner = common.checked_lake(spark, settings)
             runner.catch_up()
             assert runner.last is not None

@@ -13,9 +13,10 @@ from pipelines.errors import LakeMismatch, NotFound
 from pipelines.io.delta.lake import Lake
 from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
+from pipelines.state.handover import handed_over
 from pipelines.state.ledger import Counts, Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled
-from pipelines.state.writer_lease import borrowed, live_code
+from pipelines.state.writer_lease import writer_code
 from pipelines.tables import OPS_BATCHES, TABLES
 
 SETTLE_SECONDS = 180.0
@@ -47,11 +48,11 @@ def settle(spark: SparkSession, settings: Settings) -> None:
     """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
     batches, turn by turn; where none runs, or it takes long, this does."""
     root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
-    while live_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
+    while writer_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
         time.sleep(1.0)
     if not is_settled(root):
-        with borrowed(root):
-            if not is_settled(root):  # a live job that lends the lake has done it
+        with handed_over(root):
+            if not is_settled(root):  # a live job has done it before it handed over
                 checked_lake(spark, settings).catch_up()
 
 

@@ -14,7 +14,8 @@ from pipelines.live.resume import check_promotions
 from pipelines.maintenance.compacted import Compacted, TableCompacted
 from pipelines.maintenance.retention import needed
 from pipelines.settings import Settings
-from pipelines.state.writer_lease import borrowed, files_held
+from pipelines.state.exclusion import deleting_files
+from pipelines.state.handover import handed_over
 from pipelines.tables import NOT_IN_THE_LEDGER, TABLES, Table
 
 HELD_BYTES = 32 * 2**20
@@ -27,8 +28,8 @@ def run(command: Compact, settings: Settings) -> Compacted:
 
     To append-only tables the live job adds files and never comes back to them: they are joined while it runs. A table
     whose rows it merges is put in order (`Table.z_order_by`) while it waits between two batches, once for all of them,
-    and only if many small files have come together, which its merges seldom allow. If it does not lend the lake in
-    time, these are left to the next run. Run twice, it does nothing the second time; cut off anywhere, the next run
+    and only if many small files have come together, which its merges seldom allow. If it does not hand over the lease
+    in time, these are left to the next run. Run twice, it does nothing the second time; cut off anywhere, the next run
     goes on.
 
     Raises:
@@ -57,12 +58,12 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     held_seconds = 0.0
     if not dry_run:
         _join(root, (table for table in to_join if table.is_append_only))
-        held_seconds, not_lent = _put_in_order(root, [table for table in to_join if not table.is_append_only])
-        left |= not_lent
+        held_seconds, not_had = _put_in_order(root, [table for table in to_join if not table.is_append_only])
+        left |= not_had
     found = []
     for table in tables:
         path, name = _path(root, table), table.name
-        with _files_held(root):
+        with _deleting_files(root):
             vacuum = files.unneeded if dry_run else files.vacuum
             vacuumed = vacuum(path, retention, must_stay.versions[name])
             has_new_checkpoint = not dry_run and files.write_checkpoint(path)
@@ -108,7 +109,7 @@ def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str
 
 def _join(root: str, tables: Iterable[Table]) -> None:
     for table in tables:
-        with _files_held(root):
+        with _deleting_files(root):
             files.join(_path(root, table))
 
 
@@ -117,7 +118,7 @@ def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]
     if not tables:
         return 0.0, {}
     try:
-        with borrowed(root):
+        with handed_over(root):
             began = time.monotonic()
             check_promotions(root)
             for table in tables:
@@ -131,9 +132,9 @@ def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]
 
 
 @contextmanager
-def _files_held(root: str) -> Iterator[None]:
+def _deleting_files(root: str) -> Iterator[None]:
     """A promotion that was cut off has put files into folders that no version names yet."""
-    with files_held(root):
+    with deleting_files(root):
         check_promotions(root)
         yield
 

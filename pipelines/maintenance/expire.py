@@ -46,7 +46,7 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
         NotFound: There is no batch or no scan yet.
         LakeMismatch: The tables are not what the ledger says, a batch was cut off, or the newest scan is of a time to
             come.
-        AnotherWriter: Another command holds the lake, or the live job does not lend it.
+        AnotherWriter: Another command holds the lake, or the live job does not hand it over.
     """
     with sole_writer(settings, "expire") as spark:
         runner = common.checked_lake(spark, settings)

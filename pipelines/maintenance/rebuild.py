@@ -23,7 +23,7 @@ def run(command: Rebuild, settings: Settings) -> None:
         InvalidInput: Not a gold table.
         NotFound: The lake has no batch yet.
         LakeMismatch: Another table is not what the ledger says.
-        AnotherWriter: Another command holds the lake, or the live job does not lend it.
+        AnotherWriter: Another command holds the lake, or the live job does not hand it over.
     """
     gold = [flow.into.name for flow in FLOWS if flow.is_fold]
     if unknown := [name for name in command.tables if name not in gold]:

@@ -31,7 +31,7 @@ from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.state.snapshots import snapshot
-from pipelines.state.writer_lease import lock_file
+from pipelines.state.writer_lease import lease_file
 
 WAIT_SECONDS = 2.0
 
@@ -206,7 +206,7 @@ class ReplayJob:
 def live_lag(spark: SparkSession, settings: Settings) -> int:
     """Records between the live job and the log's end, while the job runs; none while it waits for this process."""
     root = settings.lake_root
-    if holder(lock_file(root)) in (None, os.getpid()):
+    if holder(lease_file(root)) in (None, os.getpid()):
         return 0
     last = Ledger(Lake(spark, root)).last()
     if last is None:

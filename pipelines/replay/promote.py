@@ -1,21 +1,16 @@
 """`pts replay promote`: a replay's tables take the place of the live ones, one commit each, between two batches."""
 
-import json
 import time
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
-from pipelines import errors
 from pipelines.commands import ReplayPromote
 from pipelines.engine.runner import LakeRunner
-from pipelines.errors import NotCompared, PtsError
+from pipelines.errors import NotCompared
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import ranges_between
-from pipelines.io.spark.failures import explained
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
 from pipelines.maintenance.common import check, existing_lake, settle
@@ -23,10 +18,11 @@ from pipelines.replay.build import ReplayJob
 from pipelines.replay.swap import begun, change_places, corrections, publish_changes, totals
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
+from pipelines.state.handover import handed_over
 from pipelines.state.ledger import Ledger, LedgerRow
-from pipelines.state.replay_records import Replay, Replays, Step
+from pipelines.state.replay_records import Promoted, Replay, Replays, Step
 from pipelines.state.snapshots import is_settled, snapshot
-from pipelines.state.writer_lease import borrowed, live_code
+from pipelines.state.writer_lease import writer_code
 from pipelines.tables import OPS_BATCHES
 
 NEAR_SECONDS = 5.0
@@ -35,28 +31,8 @@ NEAR_SECONDS = 5.0
 ROUNDS = 3
 """So often it tries, before the job has to wait for longer."""
 
-ERRAND = "promote "
-"""With a replay's name, what a live job understands."""
-
 PATIENCE_SECONDS = 600.0
 """How long the live job may take for its batch, and for this."""
-
-
-@dataclass(frozen=True)
-class Promoted:
-    """What was done.
-
-    Attributes:
-        replay_id: The replay.
-        batch_id: The ledger's row that tells of it.
-        tables: Version of each live table after it.
-        pause_seconds: How long the lake was held: no batch ran meanwhile. 0 when it had been done before.
-    """
-
-    replay_id: str
-    batch_id: int
-    tables: Mapping[str, int]
-    pause_seconds: float
 
 
 def run(command: ReplayPromote, settings: Settings) -> Promoted:
@@ -89,48 +65,29 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
 
 
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
-    """The same for one that may be promoted."""
+    """The same for one that may be promoted.
+
+    Raises `NotCompared` while a live job runs that is not this code.
+    """
     if not (found := already_promoted(replay, settings.lake_root)):
         if not replay.under_way:
             _come_near(replay, replays, spark, settings)
-        with borrowed(settings.lake_root, f"{ERRAND}{replay.replay_id}", PATIENCE_SECONDS) as answer:
-            found = (
-                understood(answer)
-                if answer
-                else _promoted_last_part(replay.replay_id, existing_lake(spark, settings), settings)
-            )
+        check_live_code(settings)
+        last_part = ReplayPromote(replay_id=replay.replay_id)
+        with handed_over(settings.lake_root, last_part, PATIENCE_SECONDS) as done:
+            found = done or promote_last_part(last_part, existing_lake(spark, settings), settings)
     settle(spark, settings)
     return found
 
 
-def errand(words: str, runner: LakeRunner, settings: Settings) -> str:
-    """The last part of a promotion, done by the live job between two batches; what came of it, as JSON.
-
-    Raises what has no known cause: the job ends, and the command that waits does it itself.
-    """
-    try:
-        with explained():
-            return json.dumps(asdict(_promoted_last_part(words.removeprefix(ERRAND), runner, settings)))
-    except PtsError as error:
-        return json.dumps({"error": type(error).__name__, "message": str(error)})
-
-
-def understood(answer: str) -> Promoted:
-    """What a live job answered. Raises what it was refused for."""
-    found = json.loads(answer)
-    if "error" in found:
-        raise getattr(errors, found["error"])(found["message"])
-    return Promoted(**found)
-
-
-def _promoted_last_part(replay_id: str, runner: LakeRunner, settings: Settings) -> Promoted:
+def promote_last_part(command: ReplayPromote, runner: LakeRunner, settings: Settings) -> Promoted:
     """By who holds the lake: what is left between the replay and the live tables, then these change places."""
     began, replays = time.monotonic(), Replays(settings.lake_root)
-    replay = replays.load(replay_id)
+    replay = replays.load(command.replay_id)
     if found := already_promoted(replay, settings.lake_root):
         return found
     spark = runner.spark
-    live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay_id))
+    live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay.replay_id))
     ledger, made = Ledger(live), Ledger(shadow)
     if replay.under_way:
         last = ledger.last()
@@ -154,7 +111,7 @@ def _promoted_last_part(replay_id: str, runner: LakeRunner, settings: Settings) 
     done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
     replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
     versions = {name: state.version for name, state in last.tables.items()}
-    return Promoted(replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+    return Promoted(replay.replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
 
 
 NEWEST_PROMOTION = f"""
@@ -195,7 +152,7 @@ def check_compared(replay: Replay, replays: Replays, settings: Settings) -> None
 
 def check_live_code(settings: Settings) -> None:
     """Raises `NotCompared` while a live job runs that is not this code."""
-    if live_code(settings.lake_root) not in (None, fingerprint()):
+    if writer_code(settings.lake_root) not in (None, fingerprint()):
         raise NotCompared(
             "The live job runs other code than this: it would go on in its own way. Start it anew with this code."
         )

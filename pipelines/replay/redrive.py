@@ -22,14 +22,14 @@ from pipelines.live.resume import check_promotions
 from pipelines.maintenance.backfill import REACH, chosen, made_anew, within
 from pipelines.maintenance.common import settle
 from pipelines.replay import base
-from pipelines.replay.promote import Promoted, check_live_code, promoted
+from pipelines.replay.promote import check_live_code, promoted
 from pipelines.replay.swap import totals
 from pipelines.settings import Settings
+from pipelines.state.exclusion import correcting
 from pipelines.state.lake_choices import check_choices, wires
 from pipelines.state.ledger import Counts, Ledger
-from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.replay_records import Promoted, Replay, Replays
 from pipelines.state.snapshots import Snapshot, snapshot
-from pipelines.state.writer_lease import correcting
 from pipelines.tables import (
     GOLD_REMAINING_STOPS,
     OPS_EXPIRED_REPORTS,
@@ -78,7 +78,7 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         NotFound: The lake has no complete batch yet.
         NotCompared: The live job runs other code, which would reject the next such record again.
         LakeMismatch: Another promotion was cut off, or the lake was made with other settings.
-        AnotherWriter: Another command works on a replay or corrects rows, or the live job does not lend the lake.
+        AnotherWriter: Another command works on a replay or corrects rows, or the live job does not hand over the lease.
     """
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time(), spark_job(settings, "redrive") as spark, ExitStack() as held:

@@ -8,13 +8,13 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.replay import base
-from pipelines.replay.promote import Promoted, already_promoted, promoted
+from pipelines.replay.promote import already_promoted, promoted
 from pipelines.replay.swap import totals
 from pipelines.settings import Settings
+from pipelines.state.exclusion import correcting
 from pipelines.state.ledger import Ledger
-from pipelines.state.replay_records import Promotion, Replay, Replays
+from pipelines.state.replay_records import Promoted, Promotion, Replay, Replays
 from pipelines.state.snapshots import is_settled, snapshot
-from pipelines.state.writer_lease import correcting
 from pipelines.tables import OPS_BATCHES, TABLES
 
 

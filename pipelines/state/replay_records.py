@@ -5,6 +5,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +15,8 @@ from pipelines.commands import REPLAY_ID
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
 from pipelines.io.processes.atomic_file import write_whole
-from pipelines.state.writer_lease import insist_on_no_errand, locked
+from pipelines.state.exclusion import raise_if_delegated
+from pipelines.state.writer_lease import locked
 
 
 class Record(BaseModel):
@@ -81,6 +83,23 @@ class Promotion(Record):
     def way_back(self) -> str:
         """Name of the replay that rolls it back."""
         return f"back-{self.batch_id}"
+
+
+@dataclass(frozen=True)
+class Promoted:
+    """What a promotion did.
+
+    Attributes:
+        replay_id: The replay.
+        batch_id: The ledger's row that tells of it.
+        tables: Version of each live table after it.
+        pause_seconds: How long the lake was held: no batch ran meanwhile. 0 when it had been done before.
+    """
+
+    replay_id: str
+    batch_id: int
+    tables: Mapping[str, int]
+    pause_seconds: float
 
 
 class Replay(Record):
@@ -232,5 +251,5 @@ class Replays:
     def one_at_a_time(self) -> Iterator[None]:
         """Holds the lake's replays; the lock goes with the process. Raises `AnotherWriter` when another one has it."""
         with locked(self._root / "_replay.lock", "already works on a replay of this lake. Wait for it, or stop it."):
-            insist_on_no_errand(str(self._root.parent))
+            raise_if_delegated(str(self._root.parent))
             yield

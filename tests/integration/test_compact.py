@@ -56,7 +56,7 @@ def read_until(stop: threading.Event, root: str) -> int:
 
 
 def compact_everything(root: str, monkeypatch: pytest.MonkeyPatch) -> Compacted:
-    """Also what does not pay: the live job must lend the lake."""
+    """Also what does not pay: the live job must hand over the lease."""
     with monkeypatch.context() as patch:
         patch.setattr(files, "MANY_SMALL", 1)
         patch.setattr(delta_table, "LONG_LOG", 1)

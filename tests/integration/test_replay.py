@@ -131,7 +131,7 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
             assert live != right
 
             again = done(["replay", "promote", "fix"], environment)
-            assert f'"batch_id": {again["batch_id"]}' in (Path(root) / "_request.answer").read_text(), "the job did it"
+            assert f'"batch_id":{again["batch_id"]},' in (Path(root) / "_request.answer").read_text(), "the job did it"
             live, right = since(root, read_log(servers), again["batch_id"])
             assert live == right
             await_next_batch(root, job_log)

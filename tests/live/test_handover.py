@@ -1,9 +1,9 @@
-"""The live job lends the lake between two batches, and goes on from what it finds."""
+"""The live job hands over the lease between two batches, and goes on from what it finds."""
 
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext
 from itertools import chain, repeat
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.commands import ReplayPromote
 from pipelines.engine.batch import maintenance_batch
 from pipelines.engine.runner import LakeRunner
 from pipelines.engine.schedule import Cycle
@@ -20,8 +21,10 @@ from pipelines.live.live_job import LiveJob, Stopped
 from pipelines.live.planner import live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
+from pipelines.state.handover import Handover, HandoverRequest, handed_over
 from pipelines.state.ledger import Ledger
-from pipelines.state.writer_lease import Request, borrowed, live_lock
+from pipelines.state.replay_records import Promoted
+from pipelines.state.writer_lease import WriterLease, writer_lease
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import pack_of
 from tests.comparison import expected_rows
@@ -29,6 +32,8 @@ from tests.memory_log import MemoryLog
 
 PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
+PROMOTE = ReplayPromote(replay_id="fix")
+DONE = Promoted("fix", 7, {}, 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -57,105 +62,108 @@ def runner_of(spark: SparkSession, settings: Settings) -> LakeRunner:
     return live_runner(spark, settings, log=lambda session: MemoryLog(session, PACK.records))
 
 
-def test_job_that_knows_the_errand_does_it_and_keeps_the_lake(
+class FakeHandover(Handover):
+    """A command that asks once, without files and a second process; what comes of it is the test's to say."""
+
+    def __init__(
+        self, settings: Settings, command: ReplayPromote | None, when_handed_over: Callable[[threading.Event], None]
+    ) -> None:
+        super().__init__(WriterLease(settings.lake_root))
+        self._waiting = HandoverRequest(command=command)
+        self._when_handed_over = when_handed_over
+
+    @property
+    def request(self) -> HandoverRequest:
+        return self._waiting
+
+    def do(self, request: HandoverRequest, work: Callable[[], Promoted]) -> None:
+        work()
+
+    def hand_over(self, stop: threading.Event) -> bool:
+        self._when_handed_over(stop)
+        return not stop.is_set()
+
+
+def test_job_does_what_is_delegated_and_keeps_the_lease(
     spark: SparkSession, followed_by_none: Path, tmp_path: Path
 ) -> None:
     settings = copied(followed_by_none, tmp_path)
-    with live_lock(settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+    with writer_lease(settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
+        handover = Handover(lease)
 
-        def ask() -> str | None:
-            with borrowed(settings.lake_root, "promote fix") as answer:
-                return answer
+        def ask() -> Promoted | None:
+            with handed_over(settings.lake_root, PROMOTE) as done:
+                return done
 
-        job = LiveJob(runner_of(spark, settings), settings, lock, lambda words, *_: f"done: {words}")
+        job = LiveJob(runner_of(spark, settings), settings, handover, lambda *_: DONE)
         job.runner.prepare()
         asking = pool.submit(ask)
-        while lock.request is None and not asking.done():
+        while handover.request is None and not asking.done():
             pass
         job._ended_at = 0.0
-        job._lend_if_asked()
-        assert asking.result() == "done: promote fix"
+        job._hand_over_if_asked()
+        assert asking.result() == DONE
         assert job.runner.cycle.is_due(job.runner.last), "what a promotion left behind comes up with the next batches"
         before, nobody = job.runner.last, cast(LiveProgress, None)
         job._catch_up_when_quiet(nobody)
         assert job.runner.last is before, "the log is not quiet: the feed has waited"
-        with pytest.raises(AnotherWriter), live_lock(settings.lake_root):
+        with pytest.raises(AnotherWriter), writer_lease(settings.lake_root):
             pass
 
 
-def test_turns_that_were_left_when_an_errand_brought_all_tables_further_are_not_taken(
+def test_turns_that_were_left_when_a_delegated_command_brought_all_tables_further_are_not_taken(
     spark: SparkSession, followed_by_none: Path, tmp_path: Path
 ) -> None:
     settings = copied(followed_by_none, tmp_path)
 
-    class Lock:
-        request = Request("1", "promote fix")
-        errand = staticmethod(lambda _: nullcontext(True))
-        answer = staticmethod(lambda *_: None)
-
-    def errand(*_: object) -> str:
+    def promote(_command: ReplayPromote, _runner: LakeRunner, _settings: Settings) -> Promoted:
         other = runner_of(spark, settings)
         other.prepare()
         other.catch_up()
-        return "done"
+        return DONE
 
-    lock: Any = Lock()
-    job = LiveJob(runner_of(spark, settings), settings, lock, errand)
+    handover = FakeHandover(settings, PROMOTE, lambda _: None)
+    job = LiveJob(runner_of(spark, settings), settings, handover, promote)
     job.runner.prepare()
     now = chain([0.0], repeat(1.0))
     job.runner.cycle = Cycle(1.0, clock=lambda: next(now))
     assert job.runner.cycle.next(job.runner.last), "the first of several turns"
-    job._lend_if_asked()
+    job._hand_over_if_asked()
     assert job.runner.cycle.next(job.runner.last) is None
     assert tables(job.runner.lake) == expected_rows(PACK.records)
 
 
-def test_job_goes_on_after_a_command_that_had_the_lake_has_changed_tables_and_ledger(
+def test_job_goes_on_after_a_command_that_had_the_lease_has_changed_tables_and_ledger(
     spark: SparkSession, complete: Path, tmp_path: Path
 ) -> None:
     settings = copied(complete, tmp_path)
 
-    class Lock:
-        request = Request("1", "")
+    def rebuild(_stop: threading.Event) -> None:
+        runner_of(spark, settings).prepare(["gold.stop_activity"])
 
-        def lend(self, _stop: object) -> bool:
-            runner_of(spark, settings).prepare(["gold.stop_activity"])
-            return True
-
-    lock: Any = Lock()
-    job = LiveJob(runner_of(spark, settings), settings, lock)
+    job = LiveJob(runner_of(spark, settings), settings, FakeHandover(settings, None, rebuild))
     job.runner.prepare(["gold.carrier_throughput"])
     assert job.runner.last is not None
     stood = job.runner.last.batch_id
     assert stood == len(BATCHES), "it has written a row itself"
-    job._lend_if_asked()
+    job._hand_over_if_asked()
     assert job.runner.last.batch_id == stood + 1
-    row = job.runner.run(maintenance_batch(job.runner.last, "rebuild", rebuilds=frozenset({"gold.carrier_throughput"})))
+    rebuilds = frozenset({"gold.carrier_throughput"})
+    row = job.runner.run(maintenance_batch(job.runner.last, "rebuild", rebuilds=rebuilds))
     assert row.batch_id == stood + 2
     assert tables(job.runner.lake) == expected_rows(PACK.records)
 
 
-def test_job_that_is_stopped_while_a_command_has_the_lake_ends_and_touches_nothing(
+def test_job_that_is_stopped_while_a_command_has_the_lease_ends_and_touches_nothing(
     spark: SparkSession, complete: Path, tmp_path: Path
 ) -> None:
     settings = copied(complete, tmp_path)
-
-    class Lock:
-        request = Request("1", "")
-
-        def lend(self, stop: threading.Event) -> bool:
-            stop.set()
-            return False
-
-    lock: Any = Lock()
+    handover = FakeHandover(settings, None, threading.Event.set)
     ends: list[bool] = []
     idle = {"isTriggerActive": False}
     query: Any = SimpleNamespace(isActive=True, status=idle, stop=lambda: ends.append(True))
     progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
-    quiet, busy = (
-        LiveJob(runner_of(spark, settings), settings, lock),
-        LiveJob(runner_of(spark, settings), settings, lock),
-    )
+    quiet, busy = (LiveJob(runner_of(spark, settings), settings, handover) for _ in range(2))
     quiet.runner.prepare()
     busy.runner.prepare()
     stood = Ledger(quiet.runner.lake).last()

@@ -150,7 +150,7 @@ def test_nothing_is_brought_up_after_a_batch_that_failed(spark: SparkSession, tm
     assert newest.batch_id == BATCHES[-1].batch_id
 
 
-def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not(
+def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_a_delegated_command_is_not(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
@@ -160,7 +160,7 @@ def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_an_errand_is_not(
     assert query.ends == ["cut off"]
     query = Query()
     busy._stop.set()
-    busy._is_on_errand = True
+    busy._is_handing_over = True
     with ThreadPoolExecutor(1) as pool:
         end = following(busy, query, Progress(), pool)
         assert stays_open(end)

@@ -132,12 +132,12 @@ def test_command_compares_first_and_holds_the_lake_only_when_a_row_is_wrong(
     held = []
 
     @contextmanager
-    def borrowed(root: str) -> Iterator[None]:
+    def handed_over(root: str) -> Iterator[None]:
         held.append(root)
         yield
 
     monkeypatch.setattr(backfill, "spark_job", shared_session)
-    monkeypatch.setattr(backfill, "borrowed", borrowed)
+    monkeypatch.setattr(backfill, "handed_over", handed_over)
     settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
     lake = wrong
     whole = Backfill(begin=datetime(2020, 1, 1, tzinfo=UTC), end=datetime(2030, 1, 1, tzinfo=UTC))

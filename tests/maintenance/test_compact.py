@@ -21,9 +21,11 @@ from pipelines.maintenance import compact as job
 from pipelines.maintenance.compact import compact
 from pipelines.maintenance.retention import needed
 from pipelines.settings import Compact, Settings, load_settings
+from pipelines.state.exclusion import deleting_files
+from pipelines.state.handover import handed_over
 from pipelines.state.replay_records import Promotion, Replay, Replays
 from pipelines.state.snapshots import snapshot
-from pipelines.state.writer_lease import borrowed, files_held, live_lock
+from pipelines.state.writer_lease import writer_lease
 from pipelines.tables import TABLES
 from tests.healthy_lake import HealthyLake, healthy_lake
 
@@ -176,12 +178,12 @@ def test_dry_run_tells_what_would_go_and_writes_nothing(root: str) -> None:
     assert [each.before for each in told.tables] == [each.before for each in done.tables]
 
 
-def test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_lends_the_lake(
+def test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_has_handed_over_the_lease(
     root: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(files, "MANY_SMALL", 1)
-    monkeypatch.setattr(job, "borrowed", partial(borrowed, patience_seconds=0.1))
-    with live_lock(root):
+    monkeypatch.setattr(job, "handed_over", partial(handed_over, patience_seconds=0.1))
+    with writer_lease(root):
         found = {each.table: each for each in compact(root, DAY).tables}
     assert "the next run tries again" in (found[REPORTS].left or "")
     assert not found[REPORTS].is_joined
@@ -200,15 +202,15 @@ def test_table_for_which_the_job_would_wait_for_too_long_is_left(root: str, monk
     assert left == {table.name for table in TABLES if not table.is_append_only}
 
 
-def test_lake_is_not_asked_for_when_no_table_needs_it(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "borrowed", partial(borrowed, patience_seconds=0.0))
-    with live_lock(root):
+def test_lease_is_not_asked_for_when_no_table_needs_it(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(job, "handed_over", partial(handed_over, patience_seconds=0.0))
+    with writer_lease(root):
         assert not any(each.left for each in compact(root, NO_TIME).tables)
 
 
 def test_nothing_is_done_while_another_command_takes_files_out(root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(job, "files_held", partial(files_held, patience_seconds=0.1))
-    with files_held(root), pytest.raises(AnotherWriter, match="takes files out of the tables"):
+    monkeypatch.setattr(job, "deleting_files", partial(deleting_files, patience_seconds=0.1))
+    with deleting_files(root), pytest.raises(AnotherWriter, match="takes files out of the tables"):
         compact(root, NO_TIME)
     assert readable(root) == set(range(PAST + 2))
 

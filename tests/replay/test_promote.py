@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify as ledger_proof
 from pipelines.commands import Backfill, ReplayBuild, ReplayCompare, ReplayPromote, ReplayRollback, Verify
-from pipelines.engine.runner import LakeRunner
 from pipelines.errors import LakeMismatch, NotCompared, NotFound
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.delta.lake import Lake
@@ -22,10 +21,11 @@ from pipelines.live.planner import live_runner
 from pipelines.maintenance import backfill, common
 from pipelines.replay import build, compare, promote, rollback
 from pipelines.settings import Kafka
+from pipelines.state.handover import Handover
 from pipelines.state.ledger import Ledger
-from pipelines.state.replay_records import Replays
+from pipelines.state.replay_records import Promoted, Replays
 from pipelines.state.snapshots import is_settled, snapshot
-from pipelines.state.writer_lease import live_lock
+from pipelines.state.writer_lease import writer_lease
 from tests.comparison import Rows, expected_rows
 from tests.replay.offline import (
     DECLARED,
@@ -106,20 +106,21 @@ def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
     replayed_lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(common, "SETTLE_SECONDS", 0.0)
-    with live_lock(replayed_lake.settings.lake_root) as lock, ThreadPoolExecutor(1) as pool:
+    with writer_lease(replayed_lake.settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
+        job = Handover(lease)
         promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
-        while (request := lock.request) is None and not promotion.done():
+        while (request := job.request) is None and not promotion.done():
             time.sleep(0.01)
         assert request is not None
         replayed_lake.feed()  # a batch more, after the replay came near
         before = snapshot(replayed_lake.settings.lake_root)
-        lock.answer(request, promote.errand(request.errand, runner_of(replayed_lake), replayed_lake.settings))
+        job.do(request, lambda: promote_only(replayed_lake))
         # The tables that follow change places at an earlier batch than the others, and who needs one picture waits.
         assert snapshot(replayed_lake.settings.lake_root) == before
         assert not is_settled(replayed_lake.settings.lake_root)
         while not promotion.done():
-            if (wish := lock.request) and not wish.errand:
-                lock.lend(Event())
+            if (wish := job.request) and not wish.command:
+                job.hand_over(Event())
         assert promotion.result().replay_id == "fix"
     assert snapshot(replayed_lake.settings.lake_root).batch_id > promotion.result().batch_id > before.batch_id
     assert replayed_lake.tables() == expected_rows(PACK.records)
@@ -142,20 +143,16 @@ def overtaken(overtaken_once: Offline, tmp_path: Path, monkeypatch: pytest.Monke
     return connected(overtaken_once.copy(tmp_path), monkeypatch)
 
 
-def runner_of(lake: Offline) -> LakeRunner:
-    """The live job's."""
-    return live_runner(lake.spark, lake.settings)
-
-
-def promote_only(lake: Offline) -> int:
-    """As the live job does, whose command was killed before it had all tables come up. Returns the batch."""
-    return promote.understood(promote.errand("promote fix", runner_of(lake), lake.settings)).batch_id
+def promote_only(lake: Offline) -> Promoted:
+    """As the live job does, whose command was killed before it had all tables come up."""
+    runner = live_runner(lake.spark, lake.settings)
+    return promote.promote_last_part(ReplayPromote(replay_id="fix"), runner, lake.settings)
 
 
 def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on(
     overtaken: Offline,
 ) -> None:
-    batch_id = promote_only(overtaken)
+    batch_id = promote_only(overtaken).batch_id
     last = Ledger(Lake(overtaken.spark, overtaken.settings.lake_root)).last()
     assert last is not None
     fence = Replays(overtaken.settings.lake_root).load("fix").fence
@@ -174,7 +171,7 @@ def test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change
     waits = ledger.last()
     assert waits is not None
     assert waits.tables["gold.remaining_stops"].position < waits.batch_id
-    batch_id, right = promote_only(overtaken), expected_rows(PACK.records)["gold.remaining_stops"]
+    batch_id, right = promote_only(overtaken).batch_id, expected_rows(PACK.records)["gold.remaining_stops"]
     last = ledger.last()
     assert last is not None
     assert last.tables["gold.remaining_stops"].position == batch_id
@@ -189,7 +186,7 @@ def is_bronze(flow: Flow) -> bool:
 
 
 def test_way_back_leads_to_the_promotion_before_and_never_past_it(overtaken: Offline) -> None:
-    before, batch_id = overtaken.tables(), promote_only(overtaken)
+    before, batch_id = overtaken.tables(), promote_only(overtaken).batch_id
     back = rollback.run(ReplayRollback(replay_id="fix"), overtaken.settings)
     assert overtaken.tables()["gold.remaining_stops"] == before["gold.remaining_stops"]
     (promotion,) = Replays(overtaken.settings.lake_root).load(back.replay_id).promotions
@@ -220,7 +217,7 @@ def test_nothing_is_said_to_be_done_while_another_promotion_is_half_done(overtak
 
 
 def test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again(overtaken: Offline) -> None:
-    batch_id = promote_only(overtaken)
+    batch_id = promote_only(overtaken).batch_id
     assert not is_settled(overtaken.settings.lake_root)
     assert promote.run(ReplayPromote(replay_id="fix"), overtaken.settings).batch_id == batch_id
     assert is_settled(overtaken.settings.lake_root)
@@ -228,10 +225,16 @@ def test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_agai
 
 
 def test_what_the_live_job_refuses_is_what_the_command_says(replayed_lake: Offline) -> None:
-    replayed_lake.crash(1)
-    answer = promote.errand("promote fix", runner_of(replayed_lake), replayed_lake.settings)
-    with pytest.raises(LakeMismatch, match="was cut off between tables"):
-        promote.understood(answer)
+    with writer_lease(replayed_lake.settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
+        job = Handover(lease)
+        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
+        while (request := job.request) is None and not promotion.done():
+            time.sleep(0.01)
+        assert request is not None
+        replayed_lake.crash(1)
+        job.do(request, lambda: promote_only(replayed_lake))
+        with pytest.raises(LakeMismatch, match="was cut off between tables"):
+            promotion.result()
 
 
 def test_replay_does_not_go_on_in_another_wire_format(replayed_lake: Offline) -> None:

@@ -21,7 +21,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries import quarantine
 from pipelines.replay import promote, redrive, rollback, verify
 from pipelines.replay.redrive import Redriven
-from pipelines.state.writer_lease import live_lock
+from pipelines.state.writer_lease import writer_lease
 from tests.batches import Crashed
 from tests.comparison import expected_rows
 from tests.oracle.makers import scan
@@ -129,7 +129,7 @@ def test_redrive_that_was_cut_off_begins_anew_or_is_finished_by_the_command_that
 
 
 def test_live_job_with_the_wrong_rule_is_refused(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
-    with live_lock(lake.settings.lake_root):
+    with writer_lease(lake.settings.lake_root):
         monkeypatch.setattr(promote, "fingerprint", lambda: "corrected")
         with pytest.raises(NotCompared, match="other code"):
             redrive.run(MALFORMED, lake.settings)
