@@ -10,7 +10,6 @@ import os
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -54,7 +53,7 @@ def main() -> None:
 def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
     """Drains the log in small batches; returns when Java has ended, and so written its cache."""
     spark = open_session(settings)
-    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True), threading.Event())
+    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True))
     spark.stop()
     java = SparkContext._gateway.proc
     java.stdin.close()

@@ -1,6 +1,5 @@
 """Real brokers, started by the product's own code, and logs on them."""
 
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,7 +32,7 @@ def embedded(home: Path, profile: Profile = "plain") -> Settings:
 
 def drain(spark: SparkSession, settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
     """All that the log holds now, into the lake."""
-    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True), threading.Event())
+    LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True))
 
 
 def take_any_time(servers: str) -> None:

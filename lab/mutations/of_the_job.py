@@ -226,7 +226,7 @@ MUTATIONS = (
     ),
     Mutation(
         BOUNDARY, "Spark's own commit is not waited for",
-        LIVE_JOB, 'while query.isActive and query.status["isTriggerActive"]:', "while self._under_way.locked():",
+        LIVE_JOB, 'while query.isActive and query.status["isTriggerActive"]:', "while self._busy.locked():",
         BESIDE,
     ),
     Mutation(
@@ -240,19 +240,19 @@ MUTATIONS = (
     ),
     Mutation(
         BOUNDARY, "a batch that a stop cuts off is a failure",
-        LIVE_JOB, "if not self._is_cut_off:", "if True:",
+        LIVE_JOB, "if self._phase is not Phase.STOPPING:", "if True:",
         f"{T_LIVE_JOB}::test_batch_that_a_stop_cuts_off_is_no_failure",
     ),
     Mutation(
         BOUNDARY, "tables are brought up after a failure",
-        LIVE_JOB, "                if self._stop.is_set():\n                    return\n", "", NOT_BROUGHT_UP,
+        LIVE_JOB, "            if self._stop.is_set():\n                return\n", "", NOT_BROUGHT_UP,
     ),
     Mutation(
         BOUNDARY, "a delegated command is cut off like a batch",
-        LIVE_JOB, " and not self._is_handing_over", "", DELEGATED_STAYS,
+        LIVE_JOB, " and self._phase is not Phase.HANDOVER", "", DELEGATED_STAYS,
     ),
     Mutation(
         BOUNDARY, "what a batch still does without Java is not waited for",
-        LIVE_JOB, "self._caller.join(STOP_GRACE_SECONDS)", "pass", WITHOUT_JAVA,
+        LIVE_JOB, "self._busy.acquire(timeout=STOP_GRACE_SECONDS)", "pass", WITHOUT_JAVA,
     ),
 )  # fmt: skip

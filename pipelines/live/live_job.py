@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from enum import Enum, auto
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -62,6 +63,18 @@ class Stopped(Exception):
     """
 
 
+class Phase(Enum):
+    """What a live job does now. One thing at a time, in the query's thread or beside it."""
+
+    IDLE = auto()
+    BATCH = auto()
+    HANDOVER = auto()
+    """The work of a command, which no stop cuts off."""
+
+    STOPPING = auto()
+    """The query is being stopped: what a batch fails with from here on follows from that."""
+
+
 class LiveJob:
     """The streaming query, and the lake that it moves.
 
@@ -70,6 +83,7 @@ class LiveJob:
         settings: Where lake and log are.
         handover: By which commands ask for the writer lease; without it, none gets it.
         delegate: How it does what a command delegates; without it, the command gets the lease for that, too.
+        stop: Once it is set, the job ends at a batch boundary.
     """
 
     def __init__(
@@ -78,36 +92,33 @@ class LiveJob:
         settings: Settings,
         handover: Handover | None = None,
         delegate: Delegate | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
         self.runner = runner
         self._settings = settings
         self._handover = handover
         self._delegate = delegate
         self._checkpoint = LivePlanner(settings).checkpoint
-        self._under_way = threading.Lock()
-        self._stop = threading.Event()
+        self._stop = stop or threading.Event()
         self._failure: Exception | None = None
-        self._is_handing_over = False
-        self._is_cut_off = False
-        self._caller: threading.Thread | None = None
-        self._partitions: dict[str, list[int]] = {}
-        self._ended_at = time.monotonic()
+        self._phase = Phase.IDLE
+        self._busy = threading.Lock()
+        """Held in every phase but the first and the last."""
+        self._idle_since = time.monotonic()
 
     def _log_bounds(self) -> tuple[Offsets, Offsets]:
         """The first offset that each partition still holds, and that of its next record."""
         connection = Connection.of(self._settings)
         return begin_offsets(connection, TOPIC_NAMES), end_offsets(connection, TOPIC_NAMES)
 
-    def run(self, command: Stream, stop: threading.Event, rebuilds: Iterable[str] = ()) -> None:
-        """Prepares, then runs until `stop` is set, or, for a drain, until what the log holds now is in the tables."""
-        self._stop = stop
+    def run(self, command: Stream, rebuilds: Iterable[str] = ()) -> None:
+        """Prepares, then runs until it is stopped, or, for a drain, until what the log holds now is in the tables."""
         runner = self.runner
         begin, end = self._log_bounds()
         if command.new_checkpoint:
             begin_anew(runner.lake, self._checkpoint, begin, end)
         runner.prepare(rebuilds)
         start = starting_offsets(runner.last, self._checkpoint, begin, end)
-        self._partitions = {topic: sorted(partitions) for topic, partitions in start.items()}
         check_archived(runner.standing.reached, begin)
         connection = Connection.of(self._settings)
         check_same_log(runner.lake, runner.standing.reached, begin, connection)
@@ -120,18 +131,18 @@ class LiveJob:
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)
             .writeStream.queryName(QUERY)
             .option("checkpointLocation", self._checkpoint.path)
-            .foreachBatch(lambda frame, number: self._on_batch(frame.sparkSession, number, progress))
+            .foreachBatch(lambda frame, number: self.on_batch(frame.sparkSession, number, progress))
         )
         trigger = (
             {"availableNow": True}
             if command.drain
             else {"processingTime": f"{self._settings.stream.trigger_seconds} seconds"}
         )
-        with progress, self._naming_lost_records():
-            self._follow(query.trigger(**trigger).start(), progress)
+        with progress, self.naming_lost_records():
+            self.follow(query.trigger(**trigger).start(), progress)
 
     @contextmanager
-    def _naming_lost_records(self) -> Iterator[None]:
+    def naming_lost_records(self) -> Iterator[None]:
         """Where Spark finds that records are gone, it may not say which: the offsets are named, as at a start."""
         try:
             yield
@@ -141,14 +152,14 @@ class LiveJob:
                     starting_offsets(self.runner.last, self._checkpoint, *self._log_bounds())
             raise
 
-    def _follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
+    def follow(self, query: StreamingQuery, progress: LiveProgress) -> None:
         """Waits for the query to end, or ends it at a batch boundary: when asked to, or when something fails beside the
         batches. Raises what ended it.
         """
         try:
             while not self._stop.wait(POLL_SECONDS) and query.isActive:
                 progress.check()
-                self._catch_up_when_quiet(progress)
+                self.when_quiet(progress)
         except Stopped:
             pass
         except Exception as error:
@@ -160,8 +171,7 @@ class LiveJob:
             query.stop()
         except (Py4JError, OSError):  # Java has gone
             # A thread that is still within DuckDB or delta-rs when Python ends takes the process down with it.
-            if self._caller:
-                self._caller.join(STOP_GRACE_SECONDS)
+            self._busy.acquire(timeout=STOP_GRACE_SECONDS)
             raise
         if self._failure is not None:
             raise self._failure
@@ -172,26 +182,39 @@ class LiveJob:
         """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""
         deadline = time.monotonic() + STOP_GRACE_SECONDS
         while query.isActive and query.status["isTriggerActive"]:
-            if time.monotonic() > deadline and not self._is_handing_over:
-                self._is_cut_off = True
-                return
+            if time.monotonic() > deadline and self._phase is not Phase.HANDOVER:
+                break
             time.sleep(POLL_SECONDS)
+        self._phase = Phase.STOPPING
 
     def _fail(self, error: Exception) -> None:
         """Nothing more is begun, as after a stop; the job ends with the first failure."""
         self._failure = self._failure or error
         self._stop.set()
 
-    def _catch_up_when_quiet(self, progress: LiveProgress) -> None:
-        if self._under_way.acquire(blocking=False):
-            try:
-                if self._stop.is_set():
-                    return
+    @contextmanager
+    def _in(self, phase: Phase) -> Iterator[None]:
+        """In a phase, until the query is being stopped."""
+        before, self._phase = self._phase, phase
+        try:
+            yield
+        finally:
+            if self._phase is phase:
+                self._phase = before
+
+    def when_quiet(self, progress: LiveProgress) -> None:
+        """What there is to do between two batches; nothing while one is under way."""
+        if not self._busy.acquire(blocking=False):
+            return
+        try:
+            if self._stop.is_set():
+                return
+            with self._in(Phase.BATCH):
                 self._hand_over_if_asked()
-                if time.monotonic() - self._ended_at >= IDLE_SECONDS and self.runner.cycle.is_due(self.runner.last):
+                if time.monotonic() - self._idle_since >= IDLE_SECONDS and self.runner.cycle.is_due(self.runner.last):
                     self._catch_up(progress)
-            finally:
-                self._under_way.release()
+        finally:
+            self._busy.release()
 
     def _hand_over_if_asked(self) -> None:
         """Between two batches, a command may have the lease, with all tables at one batch, or delegate its work to this
@@ -201,16 +224,15 @@ class LiveJob:
         if handover is None or request is None:
             return
         if (command := request.command) and delegate:
-            self._is_handing_over = True
-            handover.do(request, lambda: delegate(command, self.runner, self._settings))
-            self._is_handing_over = False
+            with self._in(Phase.HANDOVER):
+                handover.do(request, lambda: delegate(command, self.runner, self._settings))
         else:
             self.runner.catch_up()
             if not handover.hand_over(self._stop):
                 raise Stopped
         self.runner.prepare()
         self.runner.cycle.begin_anew(is_due=request.command is not None)  # a promotion leaves behind what follows
-        self._ended_at = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
+        self._idle_since = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
 
     def _catch_up(self, progress: LiveProgress) -> None:
         began, before = time.monotonic(), self.runner.last
@@ -218,24 +240,24 @@ class LiveJob:
         if (last := self.runner.last) is not None and last is not before:
             progress.batch_done(last, time.monotonic() - began)
 
-    def _on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
+    def on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
-        self._caller = threading.current_thread()  # of the connection with Java: it ends with that
-        with self._under_way:
+        with self._busy:
             if self._stop.is_set():
                 raise Stopped
             if is_in_ledger(number, self._checkpoint.query_id(), self.runner.last):
                 return  # Only Spark's own commit of it was cut off.
             try:
-                self._hand_over_if_asked()
-                began = time.monotonic()
-                row = self.runner.run(self._planned(number), spark)
-                self._ended_at = time.monotonic()
-                progress.batch_done(row, self._ended_at - began)
+                with self._in(Phase.BATCH):
+                    self._hand_over_if_asked()
+                    began = time.monotonic()
+                    row = self.runner.run(self._planned(number), spark)
+                    self._idle_since = time.monotonic()
+                    progress.batch_done(row, self._idle_since - began)
             except Stopped:
                 raise
             except Exception as error:
-                if not self._is_cut_off:  # else it fails for that reason, and the next start repeats it
+                if self._phase is not Phase.STOPPING:  # else it fails for that reason, and the next start repeats it
                     self._fail(error)
                 # Without the error itself: a pattern of Spark's fails on long texts, as of those with Java's traces.
                 raise Stopped from None
@@ -243,6 +265,7 @@ class LiveJob:
     def _planned(self, number: int) -> Batch:
         ranges = self._checkpoint.ranges(number)
         check_ends(starts(ranges), ends(ranges))
-        for topic, partitions in self._partitions.items():
+        before = self.runner.last.end_offsets if self.runner.last else {}
+        for topic, partitions in before.items():
             check_partitions(topic, partitions, [part.partition for part in ranges if part.topic == topic])
         return self.runner.batch(number, ranges)

@@ -32,7 +32,7 @@ def run(command: Stream, settings: Settings, delegate: Delegate | None = None, f
         spark_job(settings, QUERY) as spark,
     ):
         check_topics(settings)
-        LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate).run(command, stop)
+        LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate, stop).run(command)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

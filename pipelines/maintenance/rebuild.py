@@ -1,7 +1,5 @@
 """`pts rebuild`: gold tables made anew from silver, as they stand at the end of the ledger."""
 
-import threading
-
 from pipelines.commands import Rebuild, Stream
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS
@@ -32,4 +30,4 @@ def run(command: Rebuild, settings: Settings) -> None:
         runner = existing_lake(spark, settings)
         if runner.prepare(command.tables):
             check_topics(settings)
-            LiveJob(runner, settings).run(Stream(drain=True), threading.Event(), command.tables)
+            LiveJob(runner, settings).run(Stream(drain=True), command.tables)

@@ -86,7 +86,7 @@ def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_
     parts = [list(batch) for batch in PACK.batches]
     produce(settings.bootstrap_servers, parts[0])
     with ThreadPoolExecutor() as pool:
-        job = pool.submit(LiveJob(live_runner(spark, settings), settings).run, commands.Stream(), stop)
+        job = pool.submit(LiveJob(live_runner(spark, settings), settings, stop=stop).run, commands.Stream())
         try:
             for part in parts[1:]:
                 found = next_snapshot(root, seen, job)

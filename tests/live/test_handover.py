@@ -2,7 +2,6 @@
 
 import shutil
 import threading
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, repeat
 from pathlib import Path
@@ -21,13 +20,14 @@ from pipelines.live.live_job import LiveJob, Stopped
 from pipelines.live.planner import live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
-from pipelines.state.handover import Handover, HandoverRequest, handed_over
+from pipelines.state.handover import Handover, handed_over
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted
-from pipelines.state.writer_lease import WriterLease, writer_lease
+from pipelines.state.writer_lease import writer_lease
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import pack_of
 from tests.comparison import expected_rows
+from tests.live.fake_handover import FakeHandover
 from tests.memory_log import MemoryLog
 
 PACK = pack_of(20)
@@ -62,28 +62,6 @@ def runner_of(spark: SparkSession, settings: Settings) -> LakeRunner:
     return live_runner(spark, settings, log=lambda session: MemoryLog(session, PACK.records))
 
 
-class FakeHandover(Handover):
-    """A command that asks once, without files and a second process; what comes of it is the test's to say."""
-
-    def __init__(
-        self, settings: Settings, command: ReplayPromote | None, when_handed_over: Callable[[threading.Event], None]
-    ) -> None:
-        super().__init__(WriterLease(settings.lake_root))
-        self._waiting = HandoverRequest(command=command)
-        self._when_handed_over = when_handed_over
-
-    @property
-    def request(self) -> HandoverRequest:
-        return self._waiting
-
-    def do(self, request: HandoverRequest, work: Callable[[], Promoted]) -> None:
-        work()
-
-    def hand_over(self, stop: threading.Event) -> bool:
-        self._when_handed_over(stop)
-        return not stop.is_set()
-
-
 def test_job_does_what_is_delegated_and_keeps_the_lease(
     spark: SparkSession, followed_by_none: Path, tmp_path: Path
 ) -> None:
@@ -97,16 +75,14 @@ def test_job_does_what_is_delegated_and_keeps_the_lease(
 
         job = LiveJob(runner_of(spark, settings), settings, handover, lambda *_: DONE)
         job.runner.prepare()
+        before, nobody = job.runner.last, cast(LiveProgress, None)
         asking = pool.submit(ask)
         while handover.request is None and not asking.done():
             pass
-        job._ended_at = 0.0
-        job._hand_over_if_asked()
+        job.when_quiet(nobody)
         assert asking.result() == DONE
         assert job.runner.cycle.is_due(job.runner.last), "what a promotion left behind comes up with the next batches"
-        before, nobody = job.runner.last, cast(LiveProgress, None)
-        job._catch_up_when_quiet(nobody)
-        assert job.runner.last is before, "the log is not quiet: the feed has waited"
+        assert job.runner.last == before, "the log is not quiet: the feed has waited"
         with pytest.raises(AnotherWriter), writer_lease(settings.lake_root):
             pass
 
@@ -122,13 +98,13 @@ def test_turns_that_were_left_when_a_delegated_command_brought_all_tables_furthe
         other.catch_up()
         return DONE
 
-    handover = FakeHandover(settings, PROMOTE, lambda _: None)
+    handover = FakeHandover(settings, PROMOTE)
     job = LiveJob(runner_of(spark, settings), settings, handover, promote)
     job.runner.prepare()
     now = chain([0.0], repeat(1.0))
     job.runner.cycle = Cycle(1.0, clock=lambda: next(now))
     assert job.runner.cycle.next(job.runner.last), "the first of several turns"
-    job._hand_over_if_asked()
+    job.when_quiet(cast(LiveProgress, None))
     assert job.runner.cycle.next(job.runner.last) is None
     assert tables(job.runner.lake) == expected_rows(PACK.records)
 
@@ -146,7 +122,7 @@ def test_job_goes_on_after_a_command_that_had_the_lease_has_changed_tables_and_l
     assert job.runner.last is not None
     stood = job.runner.last.batch_id
     assert stood == len(BATCHES), "it has written a row itself"
-    job._hand_over_if_asked()
+    job.when_quiet(cast(LiveProgress, None))
     assert job.runner.last.batch_id == stood + 1
     rebuilds = frozenset({"gold.carrier_throughput"})
     row = job.runner.run(maintenance_batch(job.runner.last, "rebuild", rebuilds=rebuilds))
@@ -154,22 +130,26 @@ def test_job_goes_on_after_a_command_that_had_the_lease_has_changed_tables_and_l
     assert tables(job.runner.lake) == expected_rows(PACK.records)
 
 
+def stopped_while_it_waits(spark: SparkSession, settings: Settings) -> LiveJob:
+    stop = threading.Event()
+    return LiveJob(runner_of(spark, settings), settings, FakeHandover(settings, None, threading.Event.set), stop=stop)
+
+
 def test_job_that_is_stopped_while_a_command_has_the_lease_ends_and_touches_nothing(
     spark: SparkSession, complete: Path, tmp_path: Path
 ) -> None:
     settings = copied(complete, tmp_path)
-    handover = FakeHandover(settings, None, threading.Event.set)
     ends: list[bool] = []
     idle = {"isTriggerActive": False}
     query: Any = SimpleNamespace(isActive=True, status=idle, stop=lambda: ends.append(True))
     progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
-    quiet, busy = (LiveJob(runner_of(spark, settings), settings, handover) for _ in range(2))
+    quiet, busy = (stopped_while_it_waits(spark, settings) for _ in range(2))
     quiet.runner.prepare()
     busy.runner.prepare()
     stood = Ledger(quiet.runner.lake).last()
-    quiet._follow(query, progress)
+    quiet.follow(query, progress)
     with pytest.raises(Stopped):
-        busy._on_batch(spark, len(BATCHES), progress)
-    busy._follow(query, progress)  # the batch did not fail
+        busy.on_batch(spark, len(BATCHES), progress)
+    busy.follow(query, progress)  # the batch did not fail
     assert len(ends) == 2
     assert Ledger(quiet.runner.lake).last() == stood

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,21 @@ from typing import Any, cast
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.commands import ReplayPromote
+from pipelines.engine.batch import Batch
+from pipelines.engine.runner import LakeRunner
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
+from pipelines.io.delta.lake import Lake
 from pipelines.live import live_job
 from pipelines.live.live_job import LiveJob, Stopped
-from pipelines.live.planner import live_runner
+from pipelines.live.planner import LivePlanner, live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
-from pipelines.state.ledger import Ledger
+from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.replay_records import Promoted
 from tests.batches import batches, new_lake, run, write_checkpoint
 from tests.cases import pack_of
+from tests.live.fake_handover import FakeHandover
 
 PACK = pack_of(20)
 BATCHES = batches(*PACK.batches)
@@ -61,13 +68,42 @@ class Progress:
             raise self.error
 
 
-def job_of(spark: SparkSession, folder: Path) -> LiveJob:
+class Runner(LakeRunner):
+    """Whose batches do what the test says."""
+
+    does: Callable[[], None]
+
+    def run(self, batch: Batch, spark: SparkSession | None = None) -> LedgerRow:
+        self.does()
+        raise AssertionError("none of these batches ends well")
+
+
+def job_of(spark: SparkSession, folder: Path, stop: threading.Event | None = None) -> LiveJob:
     settings = Settings(home=folder, lake=str(folder / "lake"))
-    return LiveJob(live_runner(spark, settings), settings)
+    return LiveJob(live_runner(spark, settings), settings, stop=stop)
+
+
+def job_whose_batch(
+    does: Callable[[], None], spark: SparkSession, folder: Path, stop: threading.Event | None = None
+) -> LiveJob:
+    """One whose checkpoint has planned its first batch."""
+    settings = Settings(home=folder, lake=str(folder / "lake"))
+    write_checkpoint(folder / "lake", BATCHES[:1], cut_off=True)
+    runner = Runner(Lake(spark, settings.lake_root), LivePlanner(settings), lambda _: cast(Any, None), settings)
+    runner.does = does
+    return LiveJob(runner, settings, stop=stop)
+
+
+def fails(job: LiveJob, error: PtsError) -> None:
+    """Beside the batches."""
+    query = Query()
+    query.commits.set()
+    with pytest.raises(PtsError):
+        job.follow(cast(Any, query), cast(LiveProgress, Progress(error)))
 
 
 def following(job: LiveJob, query: Query, progress: Progress, pool: ThreadPoolExecutor) -> Future[None]:
-    return pool.submit(job._follow, cast(Any, query), cast(LiveProgress, progress))
+    return pool.submit(job.follow, cast(Any, query), cast(LiveProgress, progress))
 
 
 def stays_open(future: Future[None]) -> bool:
@@ -78,12 +114,22 @@ def stays_open(future: Future[None]) -> bool:
 def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    job, query, progress = job_of(spark, tmp_path), Query(), Progress()
-    with ThreadPoolExecutor(1) as pool:
+    begins, ends = threading.Event(), threading.Event()
+
+    def batch() -> None:
+        begins.set()
+        assert ends.wait(20)
+        raise Stopped
+
+    job, query, progress = job_whose_batch(batch, spark, tmp_path), Query(), Progress()
+    with ThreadPoolExecutor(2) as pool:
         end = following(job, query, progress, pool)
-        with job._under_way:
-            progress.error = LakeUnavailable("no heartbeat")
-            assert stays_open(end)
+        under_way = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, progress))
+        assert begins.wait(20)
+        progress.error = LakeUnavailable("no heartbeat")
+        assert stays_open(end)
+        ends.set()
+        assert isinstance(under_way.exception(timeout=20), Stopped)
         assert stays_open(end), "Spark's own commit is part of the batch"
         assert not query.ends
         query.commits.set()
@@ -97,36 +143,40 @@ def test_no_batch_begins_once_something_has_failed(spark: SparkSession, tmp_path
     query.commits.set()
     progress = Progress(TopicMismatch("a partition more"))
     with pytest.raises(TopicMismatch):
-        job._follow(cast(Any, query), cast(LiveProgress, progress))
+        job.follow(cast(Any, query), cast(LiveProgress, progress))
     with pytest.raises(Stopped):
-        job._on_batch(spark, 0, cast(LiveProgress, progress))
+        job.on_batch(spark, 0, cast(LiveProgress, progress))
 
 
-def test_batch_that_failed_ends_the_job_with_the_first_failure(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_batch_that_failed_ends_the_job_with_the_first_failure(spark: SparkSession, tmp_path: Path) -> None:
     """The heartbeat may fail for the same reason, before Spark has noticed the end of its query."""
-    job, query, progress = job_of(spark, tmp_path), Query(), cast(LiveProgress, Progress())
 
-    def refuse(_number: int) -> None:
+    def refuse() -> None:
         raise LakeUnavailable("the first")
 
-    monkeypatch.setattr(job, "_planned", refuse)
+    job, query = job_whose_batch(refuse, spark, tmp_path), Query()
+    progress = cast(LiveProgress, Progress(TopicMismatch("the second")))
     with pytest.raises(Stopped) as raised:
-        job._on_batch(spark, 0, progress)
+        job.on_batch(spark, 0, progress)
     assert "the first" not in "".join(format_exception(raised.value)), "so long may it be that Spark fails on it"
-    job._fail(TopicMismatch("the second"))
     query.commits.set()
     with pytest.raises(LakeUnavailable, match="the first"):
-        job._follow(cast(Any, query), progress)
+        job.follow(cast(Any, query), progress)
     assert query.ends == ["committed"]
 
 
 def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: SparkSession, tmp_path: Path) -> None:
-    job, query, batch_ends = job_of(spark, tmp_path), Query(), threading.Event()
-    job._caller = threading.Thread(target=batch_ends.wait, daemon=True)
-    job._caller.start()
-    with ThreadPoolExecutor(1) as pool:
+    begins, batch_ends = threading.Event(), threading.Event()
+
+    def batch() -> None:
+        begins.set()
+        assert batch_ends.wait(20)
+        raise ConnectionRefusedError
+
+    job, query = job_whose_batch(batch, spark, tmp_path), Query()
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
+        assert begins.wait(20)
         query.has_java = False
         end = following(job, query, Progress(), pool)
         assert stays_open(end)
@@ -135,16 +185,18 @@ def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: Spark
             end.result(timeout=20)
 
 
-def test_nothing_is_brought_up_after_a_batch_that_failed(spark: SparkSession, tmp_path: Path) -> None:
+def test_nothing_is_brought_up_after_a_batch_that_failed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Some of its tables may be ahead of others."""
     run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
     write_checkpoint(tmp_path / "lake", BATCHES)
     job, nobody = job_of(spark, tmp_path), cast(LiveProgress, None)
     job.runner.prepare()
-    job._ended_at = 0.0
+    monkeypatch.setattr(live_job, "IDLE_SECONDS", 0.0)
     job.runner.cycle.begin_anew(is_due=True)
-    job._fail(LakeUnavailable("in a batch"))
-    job._catch_up_when_quiet(nobody)
+    fails(job, LakeUnavailable("in a batch"))
+    job.when_quiet(nobody)
     newest = Ledger(job.runner.lake).last()
     assert newest
     assert newest.batch_id == BATCHES[-1].batch_id
@@ -154,14 +206,27 @@ def test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_a_delegated_command_
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
-    long, busy, query = job_of(spark, tmp_path), job_of(spark, tmp_path), Query()
-    long._stop.set()
-    long._follow(cast(Any, query), cast(LiveProgress, Progress()))
-    assert query.ends == ["cut off"]
+    stop = threading.Event()
+    stop.set()
     query = Query()
-    busy._stop.set()
-    busy._is_handing_over = True
-    with ThreadPoolExecutor(1) as pool:
+    job_of(spark, tmp_path, stop).follow(cast(Any, query), cast(LiveProgress, Progress()))
+    assert query.ends == ["cut off"]
+
+    begins, query, stop = threading.Event(), Query(), threading.Event()
+    settings = Settings(home=tmp_path, lake=str(tmp_path / "lake"))
+
+    def promote(*_: object) -> Promoted:
+        begins.set()
+        assert query.commits.wait(20)
+        raise Stopped
+
+    handover = FakeHandover(settings, ReplayPromote(replay_id="fix"))
+    write_checkpoint(tmp_path / "lake", BATCHES[:1], cut_off=True)
+    busy = LiveJob(live_runner(spark, settings), settings, handover, promote, stop)
+    with ThreadPoolExecutor(2) as pool:
+        pool.submit(busy.on_batch, spark, 0, cast(LiveProgress, Progress()))
+        assert begins.wait(20)
+        stop.set()
         end = following(busy, query, Progress(), pool)
         assert stays_open(end)
         query.commits.set()
@@ -173,26 +238,26 @@ def test_batch_that_a_stop_cuts_off_is_no_failure(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
-    job, query = job_of(spark, tmp_path), Query()
+    query, stop = Query(), threading.Event()
     has_begun, is_cancelled = threading.Event(), threading.Event()
 
-    def cancelled(_number: int) -> None:
+    def cancelled() -> None:
         has_begun.set()
         assert is_cancelled.wait(20)
         raise RuntimeError("Job 22 cancelled: the query was stopped")
 
-    monkeypatch.setattr(job, "_planned", cancelled)
+    job = job_whose_batch(cancelled, spark, tmp_path, stop)
     with ThreadPoolExecutor(1) as pool:
-        batch = pool.submit(job._on_batch, spark, 0, cast(LiveProgress, Progress()))
+        batch = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
         assert has_begun.wait(20)
 
-        def stop() -> None:
+        def cancel() -> None:
             is_cancelled.set()
             assert isinstance(batch.exception(timeout=20), Stopped)
 
-        monkeypatch.setattr(query, "stop", stop)
-        job._stop.set()
-        job._follow(cast(Any, query), cast(LiveProgress, Progress()))
+        monkeypatch.setattr(query, "stop", cancel)
+        stop.set()
+        job.follow(cast(Any, query), cast(LiveProgress, Progress()))
 
 
 def test_batch_that_ends_before_it_begins_is_not_begun(spark: SparkSession, tmp_path: Path) -> None:
@@ -200,8 +265,12 @@ def test_batch_that_ends_before_it_begins_is_not_begun(spark: SparkSession, tmp_
     last = BATCHES[-1]
     ranges = tuple(replace(part, end=part.start - 1) if part.start else part for part in last.ranges)
     write_checkpoint(tmp_path / "lake", [*BATCHES[:-1], replace(last, ranges=ranges)], cut_off=True)
+    job, query = job_of(spark, tmp_path), Query()
+    with pytest.raises(Stopped):
+        job.on_batch(spark, last.checkpoint_batch_id, cast(LiveProgress, None))
+    query.commits.set()
     with pytest.raises(LogTruncated, match="ends at offset"):
-        job_of(spark, tmp_path)._planned(last.checkpoint_batch_id)
+        job.follow(cast(Any, query), cast(LiveProgress, Progress()))
 
 
 def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
@@ -230,5 +299,5 @@ def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
 
 
 def _fails(job: LiveJob, error: Exception) -> None:
-    with job._naming_lost_records():
+    with job.naming_lost_records():
         raise error

@@ -3,7 +3,6 @@
 A request with a `recording` has that drain recorded by Java's flight recorder, into the file it names.
 """
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +24,7 @@ def main() -> None:
     def drain(request: dict[str, str]) -> None:
         of_its_own = settings.model_copy(update={"home": Path(request["folder"]), "lake": ""})
         with recorded(spark, request.get("recording")):
-            LiveJob(live_runner(spark, of_its_own), of_its_own).run(Stream(drain=True), threading.Event())
+            LiveJob(live_runner(spark, of_its_own), of_its_own).run(Stream(drain=True))
 
     answer_requests(drain)
     spark.stop()
