@@ -111,7 +111,7 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
 
     for name in RUN:
         _replace(monkeypatch, name, run=job)
-    _replace(monkeypatch, "replay.promote", run=job, promote_last_part=None)
+    _replace(monkeypatch, "replay.promote", run=job, promote_with_lease=None)
     _replace(monkeypatch, "check", within="expectations", run=job)
     _replace(monkeypatch, "replay.shadows", drop=job)
     _replace(monkeypatch, "queries.quarantine", shown=job)

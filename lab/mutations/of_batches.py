@@ -16,7 +16,7 @@ DELTA_TABLE = "pipelines/io/delta/delta_table.py"
 DATA_FILES = "pipelines/io/delta/data_files.py"
 RECORD = "pipelines/tables/record.py"
 NEWEST = "pipelines/queries/newest.py"
-PROMOTE = "pipelines/replay/promote.py"
+SWAP = "pipelines/replay/swap.py"
 BUILD = "pipelines/replay/build.py"
 
 REACH = "tests/engine/test_reach.py"
@@ -289,7 +289,7 @@ MUTATIONS = (
     ),
     Mutation(
         DEFERRED, "the live table waits while it changes places",
-        PROMOTE, "        runner.end_deferral()", "        pass", BROUGHT_UP,
+        SWAP, "        runner.end_deferral()", "        pass", BROUGHT_UP,
     ),
     Mutation(
         DEFERRED, "the replay's table waits while it changes places",

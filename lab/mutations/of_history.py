@@ -86,12 +86,13 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "what is to be done is not written down first",
-        f"{REPLAY}/promote.py", "            replays.save(replay)\n        publish", "        publish",
-        CUT_OFF,
+        f"{REPLAY}/swap.py", "        self._replays.save(replay)\n        self.replay = replay",
+        "        self.replay = replay", CUT_OFF,
     ),
     Mutation(
         UNDER_WAY, "what was promoted already is promoted again, and its way back leads to itself",
-        f"{REPLAY}/promote.py", "    if replay.under_way or not replay.promotions:", "    if replay:", BACK,
+        f"{REPLAY}/swap.py", "    if not replay.promotions or newest != replay.promotions[-1].batch_id:",
+        "    if replay:", BACK,
     ),
     Mutation(
         UNDER_WAY, "a command that is gone leaves what it delegated without a lock",
@@ -116,13 +117,13 @@ MUTATIONS = (
     ),
     Mutation(
         APART, "a way back passes the promotion before",
-        f"{REPLAY}/promote.py",
+        f"{REPLAY}/swap.py",
         "            runner.catch_up()  # or the way back", "            pass  # or the way back",
         f"{PROMOTE}::test_way_back_leads_to_the_promotion_before_and_never_past_it",
     ),
     Mutation(
         APART, "nobody has them come up when the command was killed",
-        f"{REPLAY}/promote.py", "        if found and is_settled(settings.lake_root):", "        if found:",
+        f"{REPLAY}/swap.py", "return None if is_settled(lake_root) else Stage.SETTLE", "return None",
         f"{PROMOTE}::test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_again",
     ),
     Mutation(

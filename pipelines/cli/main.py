@@ -86,9 +86,9 @@ def stream(
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
     command = checked(commands.Stream, drain=drain, new_checkpoint=new_checkpoint)
     from pipelines.live import stream as job
-    from pipelines.replay.promote import promote_last_part
+    from pipelines.replay.promote import promote_with_lease
 
-    job.run(command, current_settings(), promote_last_part)
+    job.run(command, current_settings(), promote_with_lease)
 
 
 @app.command()

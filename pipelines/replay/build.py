@@ -29,7 +29,7 @@ from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
-from pipelines.state.replay_records import Replay, Replays
+from pipelines.state.replay_records import Replay, Replays, Step
 from pipelines.state.snapshots import snapshot
 from pipelines.state.writer_lease import lease_file
 
@@ -212,6 +212,27 @@ def live_lag(spark: SparkSession, settings: Settings) -> int:
     if last is None:
         return 0
     return _size(ranges_between(last.end_offsets, end_offsets(Connection.of(settings), last.end_offsets)))
+
+
+def caught_up(
+    replay: Replay,
+    last: LedgerRow,
+    replays: Replays,
+    spark: SparkSession,
+    settings: Settings,
+    *,
+    is_last_part: bool = False,
+) -> Replay:
+    """The replay, brought to where the live job was at a row of its ledger; in the last part, without what follows."""
+    reached = replay.steps[-1].end if replay.steps else replay.begin
+    if any(part.size for part in ranges_between(reached, last.end_offsets)):
+        replay = replay.model_copy(
+            update={"steps": (*replay.steps, Step(end=last.end_offsets, batch_id=last.batch_id))}
+        )
+        replays.save(replay)
+    job = ReplayJob(spark, settings, replay, replays.root(replay.replay_id))
+    job.run(is_last_part=is_last_part)
+    return replay
 
 
 def _size(ranges: Iterable[OffsetRange]) -> int:

@@ -1,7 +1,7 @@
 """`pts replay promote`: a replay's tables take the place of the live ones, one commit each, between two batches."""
 
 import time
-from datetime import UTC, datetime
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -10,18 +10,16 @@ from pipelines.engine.runner import LakeRunner
 from pipelines.errors import NotCompared
 from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.kafka.log import ranges_between
 from pipelines.io.spark.spark_job import spark_job
-from pipelines.live.resume import check_promotions
-from pipelines.maintenance.common import check, existing_lake, settle
-from pipelines.replay.build import ReplayJob
-from pipelines.replay.swap import begun, change_places, corrections, publish_changes, totals
+from pipelines.maintenance.common import existing_lake, settle
+from pipelines.replay.build import caught_up
+from pipelines.replay.swap import Stage, Swap, next_stage
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
 from pipelines.state.handover import handed_over
-from pipelines.state.ledger import Ledger, LedgerRow
-from pipelines.state.replay_records import Promoted, Replay, Replays, Step
-from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.ledger import Ledger
+from pipelines.state.replay_records import Promoted, Replay, Replays
+from pipelines.state.snapshots import snapshot
 from pipelines.state.writer_lease import writer_code
 from pipelines.tables import OPS_BATCHES
 
@@ -55,83 +53,66 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     replays = Replays(settings.lake_root)
     with replays.one_at_a_time():
         replay = replays.load(command.replay_id)
-        found = already_promoted(replay, settings.lake_root)
-        if found and is_settled(settings.lake_root):
-            return found
-        if not found and not replay.under_way:
+        stage = next_stage(replay, settings.lake_root)
+        if stage is None:
+            return done_before(replay, settings.lake_root)
+        if stage is Stage.APPROACH:
             check_compared(replay, replays, settings)
         with spark_job(settings, "promote") as spark:
             return promoted(replay, replays, spark, settings)
 
 
 def promoted(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> Promoted:
-    """The same for one that may be promoted.
+    """Promotes one that may be: does the stages that are left, those with the lease in the live job if one runs.
 
     Raises `NotCompared` while a live job runs that is not this code.
     """
-    if not (found := already_promoted(replay, settings.lake_root)):
-        if not replay.under_way:
-            _come_near(replay, replays, spark, settings)
+    stage = next_stage(replay, settings.lake_root)
+    if stage is Stage.APPROACH:
+        approach(replay, replays, spark, settings)
+    if stage in (None, Stage.SETTLE):
+        found = done_before(replay, settings.lake_root)
+    else:
         check_live_code(settings)
-        last_part = ReplayPromote(replay_id=replay.replay_id)
-        with handed_over(settings.lake_root, last_part, PATIENCE_SECONDS) as done:
-            found = done or promote_last_part(last_part, existing_lake(spark, settings), settings)
+        command = ReplayPromote(replay_id=replay.replay_id)
+        with handed_over(settings.lake_root, command, PATIENCE_SECONDS) as done:
+            found = done or promote_with_lease(command, existing_lake(spark, settings), settings)
     settle(spark, settings)
     return found
 
 
-def promote_last_part(command: ReplayPromote, runner: LakeRunner, settings: Settings) -> Promoted:
-    """By who holds the lake: what is left between the replay and the live tables, then these change places."""
-    began, replays = time.monotonic(), Replays(settings.lake_root)
-    replay = replays.load(command.replay_id)
-    if found := already_promoted(replay, settings.lake_root):
-        return found
-    spark = runner.spark
-    live, shadow = Lake(spark, settings.lake_root), Lake(spark, replays.root(replay.replay_id))
-    ledger, made = Ledger(live), Ledger(shadow)
-    if replay.under_way:
-        last = ledger.last()
-    else:
-        check(runner)  # refuses a batch that was cut off: its repeat would write nothing then
-        if not is_settled(settings.lake_root):
-            runner.catch_up()  # or the way back would lead to before an earlier promotion
-        runner.end_deferral()  # or who follows package-reports would be sent reports of before
-        last = runner.last
+def approach(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
+    """The stage of that name."""
+    ledger = Ledger(Lake(spark, settings.lake_root))
+    for _ in range(ROUNDS):
+        began, last = time.monotonic(), ledger.last()
         assert last is not None
-        replay = _follow(replay, last, replays, spark, settings, is_last_part=True)
-    assert last is not None
-    if not replay.under_way or last.batch_id < replay.under_way.batch_id:
-        counts = corrections(totals(live.root), totals(shadow.root))  # refuses before anything is changed
-        if not replay.under_way:
-            replay = begun(replay, last, made, live.root)
-            replays.save(replay)
-        publish_changes(replay, last, live, shadow, settings)
-        last = change_places(replay, live, shadow, ledger, last, counts)
-    assert replay.under_way is not None
-    done = replay.under_way.model_copy(update={"done_at": datetime.now(UTC)})
-    replays.save(replay.model_copy(update={"promotions": (*replay.promotions[:-1], done)}))
-    versions = {name: state.version for name, state in last.tables.items()}
-    return Promoted(replay.replay_id, last.batch_id, versions, round(time.monotonic() - began, 2))
+        replay = caught_up(replay, last, replays, spark, settings)
+        if time.monotonic() - began < NEAR_SECONDS:
+            break
 
 
-NEWEST_PROMOTION = f"""
-    SELECT batch_id, tables FROM {OPS_BATCHES.name} WHERE replay_id IS NOT NULL ORDER BY batch_id DESC LIMIT 1
-"""
+def promote_with_lease(command: ReplayPromote, runner: LakeRunner, settings: Settings) -> Promoted:
+    """The stages for which the writer lease is needed, by who holds it."""
+    began, swap = time.monotonic(), Swap(command.replay_id, runner, settings)
+    first = next_stage(swap.replay, settings.lake_root)
+    if first in (None, Stage.SETTLE):
+        return done_before(swap.replay, settings.lake_root)
+    for stage, do in swap.stages.items():
+        if stage >= first:
+            do()
+    pause_seconds = round(time.monotonic() - began, 2)
+    return replace(done_before(swap.replay, settings.lake_root), pause_seconds=pause_seconds)
 
 
-def already_promoted(replay: Replay, lake_root: str) -> Promoted | None:
-    """What was done, if the replay's promotion is done and no other one came after it.
-
-    Raises `LakeMismatch` when another one was cut off since: a rollback of it, or the promotion that it was to undo.
-    """
-    if replay.under_way or not replay.promotions:
-        return None
-    newest = LakeReader(lake_root).query(NEWEST_PROMOTION).to_pylist()
-    if not newest or newest[0]["batch_id"] != replay.promotions[-1].batch_id:
-        return None
-    check_promotions(lake_root)
-    versions = {state["table_name"]: state["version"] for state in newest[0]["tables"]}
-    return Promoted(replay.replay_id, newest[0]["batch_id"], versions, 0.0)
+def done_before(replay: Replay, lake_root: str) -> Promoted:
+    """What an earlier call did, as the ledger says."""
+    batch_id = replay.promotions[-1].batch_id
+    (row,) = (
+        LakeReader(lake_root).query(f"SELECT tables FROM {OPS_BATCHES.name} WHERE batch_id = ?", [batch_id]).to_pylist()
+    )
+    versions = {state["table_name"]: state["version"] for state in row["tables"]}
+    return Promoted(replay.replay_id, batch_id, versions, 0.0)
 
 
 def check_compared(replay: Replay, replays: Replays, settings: Settings) -> None:
@@ -156,35 +137,3 @@ def check_live_code(settings: Settings) -> None:
         raise NotCompared(
             "The live job runs other code than this: it would go on in its own way. Start it anew with this code."
         )
-
-
-def _come_near(replay: Replay, replays: Replays, spark: SparkSession, settings: Settings) -> None:
-    """Brings the replay so near to the live job that the rest takes seconds."""
-    ledger = Ledger(Lake(spark, settings.lake_root))
-    for _ in range(ROUNDS):
-        began, last = time.monotonic(), ledger.last()
-        assert last is not None
-        replay = _follow(replay, last, replays, spark, settings)
-        if time.monotonic() - began < NEAR_SECONDS:
-            break
-
-
-def _follow(
-    replay: Replay,
-    last: LedgerRow,
-    replays: Replays,
-    spark: SparkSession,
-    settings: Settings,
-    *,
-    is_last_part: bool = False,
-) -> Replay:
-    """The replay, brought to where the live job was at a row of its ledger; in the last part, without what follows."""
-    reached = replay.steps[-1].end if replay.steps else replay.begin
-    if any(part.size for part in ranges_between(reached, last.end_offsets)):
-        replay = replay.model_copy(
-            update={"steps": (*replay.steps, Step(end=last.end_offsets, batch_id=last.batch_id))}
-        )
-        replays.save(replay)
-    job = ReplayJob(spark, settings, replay, replays.root(replay.replay_id))
-    job.run(is_last_part=is_last_part)
-    return replay

@@ -8,13 +8,13 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.replay import base
-from pipelines.replay.promote import already_promoted, promoted
-from pipelines.replay.swap import totals
+from pipelines.replay.promote import done_before, promoted
+from pipelines.replay.swap import Stage, next_stage, totals
 from pipelines.settings import Settings
 from pipelines.state.exclusion import correcting
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted, Promotion, Replay, Replays
-from pipelines.state.snapshots import is_settled, snapshot
+from pipelines.state.snapshots import snapshot
 from pipelines.tables import OPS_BATCHES, TABLES
 
 
@@ -36,20 +36,20 @@ def run(command: ReplayRollback, settings: Settings) -> Promoted:
         if not done:
             raise NotFound(f"The replay {replay.replay_id} was never promoted.")
         known = next((each for each in replays.all() if each.replay_id == done[-1].way_back), None)
-        found = known and already_promoted(known, settings.lake_root)
-        if found and is_settled(settings.lake_root):
-            return found
-        if not found and not (known and known.under_way):
-            insist_on_newest(replay, done[-1], settings.lake_root)
+        stage = next_stage(known, settings.lake_root) if known else Stage.APPROACH
+        if known and stage is None:
+            return done_before(known, settings.lake_root)
+        if stage is Stage.APPROACH:
+            raise_if_not_newest(replay, done[-1], settings.lake_root)
         with spark_job(settings, "roll back") as spark:
-            back = known if known and found else _back(replay, done[-1], replays, spark, settings)
+            back = _back(replay, done[-1], replays, spark, settings)
             return promoted(back, replays, spark, settings)
 
 
 PROMOTIONS = f"SELECT batch_id, replay_id FROM {OPS_BATCHES.name} WHERE replay_id IS NOT NULL ORDER BY batch_id"
 
 
-def insist_on_newest(replay: Replay, promotion: Promotion, lake_root: str) -> None:
+def raise_if_not_newest(replay: Replay, promotion: Promotion, lake_root: str) -> None:
     """Raises `NotFound` unless no later promotion stands: the way back would take that one back, too."""
     standing: dict[str, tuple[int, str]] = {}
     for row in LakeReader(lake_root).query(PROMOTIONS).to_pylist():

@@ -1,41 +1,70 @@
-"""A replay's tables take the place of the live ones: what of them does, in which order, and what it adds to counts."""
+"""The swap of a replay's tables for the live ones: which of them, in which order, and what it adds to counts."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
+from enum import IntEnum, auto
 
+from pipelines.engine.runner import LakeRunner
 from pipelines.errors import LakeMismatch
+from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import MANY, Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, Offsets, ranges_between
+from pipelines.live.resume import check_promotions
+from pipelines.maintenance.common import check
 from pipelines.replay import publication
+from pipelines.replay.build import caught_up
 from pipelines.settings import Settings
 from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
-from pipelines.state.replay_records import Promotion, Replay
-from pipelines.state.snapshots import snapshot
-from pipelines.tables import OPS_BATCHES, TABLES, Table
+from pipelines.state.replay_records import Promotion, Replay, Replays
+from pipelines.state.snapshots import is_settled, newest_promotion, snapshot
+from pipelines.tables import OPS_BATCHES, Table
 
 AT_ONCE = 4
-"""Tables that change places side by side."""
+"""Tables that are swapped side by side."""
 
 
-def begun(replay: Replay, last: LedgerRow, made: Ledger, live_root: str) -> Replay:
-    """The replay with the promotion that begins, from which a command that finishes it knows what is to be done."""
-    at, before = made.last(), snapshot(live_root)
-    assert at is not None
-    promotion = Promotion(
-        begun_at=datetime.now(UTC),
-        batch_id=last.batch_id + 1,
-        way_back_to=before.batch_id,
-        before=before.versions,
-        shadow_versions={name: state.version for name, state in at.tables.items()},
-        positions=_positions(replay, last, made.reached(at)),
-    )
-    return replay.model_copy(update={"promotions": (*replay.promotions, promotion)})
+class Stage(IntEnum):
+    """A part of a promotion, in order. Each may be done again: what of it is done already is left as it is."""
+
+    APPROACH = auto()
+    """The replay comes so near to the live job that the rest takes seconds."""
+
+    PREPARE_SWAP = auto()
+    """With the writer lease, as the next three: it comes up with the live tables, and what is to be done is written
+    into `replay.json`."""
+
+    PUBLISH_CHANGES = auto()
+    """Who follows package-reports is sent what changes."""
+
+    SWAP_TABLES = auto()
+    """Each table in one commit."""
+
+    RECORD = auto()
+    """The ledger's row, and the date in `replay.json`."""
+
+    SETTLE = auto()
+    """All tables come to one batch."""
+
+
+def next_stage(replay: Replay, lake_root: str) -> Stage | None:
+    """With which stage a promotion begins, or goes on, as `replay.json` and the ledger say; None when it is done.
+
+    Raises `LakeMismatch` when it is done but for the last stage, and another one was cut off since: a rollback of it,
+    or the promotion that it was to undo.
+    """
+    newest = newest_promotion(lake_root)
+    if replay.under_way:
+        return Stage.RECORD if newest == replay.under_way.batch_id else Stage.PUBLISH_CHANGES
+    if not replay.promotions or newest != replay.promotions[-1].batch_id:
+        return Stage.APPROACH
+    check_promotions(lake_root)
+    return None if is_settled(lake_root) else Stage.SETTLE
 
 
 def _positions(replay: Replay, last: LedgerRow, reached: Mapping[str, Offsets]) -> dict[str, int]:
@@ -52,53 +81,128 @@ def _positions(replay: Replay, last: LedgerRow, reached: Mapping[str, Offsets]) 
     return found
 
 
-def publish_changes(replay: Replay, last: LedgerRow, live: Lake, shadow: Lake, settings: Settings) -> None:
-    """Sends who follows package-reports what changes, before it does."""
-    promotion = replay.under_way
-    assert promotion is not None
-    before = LakeReader(live.root, {name: state.version for name, state in last.tables.items()})
-    after = LakeReader(shadow.root, promotion.shadow_versions)
-    publication.publish(before, after, shadow, KafkaLog(live.spark, Connection.of(settings)))
+class Swap:
+    """A replay's tables in place of the live ones, stage by stage, by who holds the writer lease.
 
+    Args:
+        replay_id: The replay.
+        runner: Of the live lake.
+        settings: Where lake and log are.
 
-def change_places(
-    replay: Replay, live: Lake, shadow: Lake, ledger: Ledger, last: LedgerRow, counts: Mapping[str, Counts]
-) -> LedgerRow:
-    """Each table in one commit, then the ledger's row. Whatever of it is done already is left as it is."""
-    promotion, at = replay.under_way, Ledger(shadow).last()
-    assert promotion is not None
-    assert at is not None
-    writer, reached = f"promote-{replay.replay_id}", ledger.reached(last)
+    Attributes:
+        replay: Its record, as the newest stage has left it.
+    """
 
-    def changed(table: Table) -> TableState:
-        if not _changes_place(table, replay):
+    def __init__(self, replay_id: str, runner: LakeRunner, settings: Settings) -> None:
+        self._replays = Replays(settings.lake_root)
+        self.replay = self._replays.load(replay_id)
+        self._runner = runner
+        self._settings = settings
+        self._live = Lake(runner.spark, settings.lake_root)
+        self._shadow = Lake(runner.spark, self._replays.root(replay_id))
+
+    @property
+    def stages(self) -> Mapping[Stage, Callable[[], None]]:
+        """What does each of them."""
+        return {
+            Stage.PREPARE_SWAP: self.prepare_swap,
+            Stage.PUBLISH_CHANGES: self.publish_changes,
+            Stage.SWAP_TABLES: self.swap_tables,
+            Stage.RECORD: self.record,
+        }
+
+    def prepare_swap(self) -> None:
+        """Raises `LakeMismatch` when a batch was cut off, or the two ledgers did not count the same records."""
+        runner, root = self._runner, self._live.root
+        check(runner)  # refuses a batch that was cut off: its repeat would write nothing then
+        if not is_settled(root):
+            runner.catch_up()  # or the way back would lead to before an earlier promotion
+        runner.end_deferral()  # or who follows package-reports would be sent reports of before
+        assert runner.last is not None
+        replay = caught_up(self.replay, runner.last, self._replays, runner.spark, self._settings, is_last_part=True)
+        corrections(totals(root), totals(self._shadow.root))
+        made, before = Ledger(self._shadow), snapshot(root)
+        at = made.last()
+        assert at is not None
+        promotion = Promotion(
+            begun_at=datetime.now(UTC),
+            batch_id=runner.last.batch_id + 1,
+            way_back_to=before.batch_id,
+            before=before.versions,
+            shadow_versions={name: state.version for name, state in at.tables.items()},
+            positions=_positions(replay, runner.last, made.reached(at)),
+        )
+        self._keep(replay.model_copy(update={"promotions": (*replay.promotions, promotion)}))
+
+    def publish_changes(self) -> None:
+        """At least once: what it has sent is sent again, if it is repeated."""
+        before = LakeReader(self._live.root, {name: state.version for name, state in self._last.tables.items()})
+        after = LakeReader(self._shadow.root, self._promotion.shadow_versions)
+        log = KafkaLog(self._live.spark, Connection.of(self._settings))
+        publication.publish(before, after, self._shadow, log)
+
+    def swap_tables(self) -> None:
+        """Once each, by its transaction."""
+
+        def swap(table: Table) -> None:
+            path, version = self._live.path(table), self._promotion.shadow_versions[table.name]
+            delta_rs.take_over(path, self._shadow.path(table), version, self._transaction(table.name))
+            delta_rs.end_take_over(path, table)
+
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            list(pool.map(swap, (table for table in tables_of() if _is_swapped(table, self.replay))))
+
+    def record(self) -> None:
+        """First the row, then the date: until then, the live job refuses to go on."""
+        last, promotion = self._last, self._promotion
+        if last.batch_id < promotion.batch_id:
+            ledger, at = Ledger(self._live), Ledger(self._shadow).last()
+            assert at is not None
+            reached = ledger.reached(last)
+            row = replace(
+                last,
+                batch_id=promotion.batch_id,
+                started_at=promotion.begun_at,
+                committed_at=datetime.now(UTC),
+                ranges=ranges_between(last.end_offsets, last.end_offsets),
+                counts=corrections(totals(self._live.root), totals(self._shadow.root)),
+                tables={table.name: self._state(table, last, at, reached[table.name]) for table in tables_of()},
+                replay_id=self.replay.replay_id,
+            )
+            ledger.append(row, self._transaction("ledger"))
+        done = promotion.model_copy(update={"done_at": datetime.now(UTC)})
+        self._keep(self.replay.model_copy(update={"promotions": (*self.replay.promotions[:-1], done)}))
+
+    def _state(self, table: Table, last: LedgerRow, at: LedgerRow, reached: Offsets) -> TableState:
+        """Where a table is after the swap: it had come so far before, and the replay's is as its last row `at` says."""
+        promotion = self._promotion
+        if not _is_swapped(table, self.replay):
             state = last.tables[table.name]
-            has_come_up = reached[table.name] == last.end_offsets
-            return replace(state, position=promotion.batch_id) if has_come_up else state
-        transaction = Transaction(f"{writer}/{table.name}", promotion.batch_id)
-        delta_rs.take_over(live.path(table), shadow.path(table), promotion.shadow_versions[table.name], transaction)
-        delta_rs.end_take_over(live.path(table), table)
+            return replace(state, position=promotion.batch_id) if reached == last.end_offsets else state
         position = promotion.positions.get(table.name, promotion.batch_id)
-        return TableState(live.log(table).newest_version(), position, at.tables[table.name].expired_before)
+        version = self._live.log(table).newest_version()
+        return TableState(version, position, at.tables[table.name].expired_before)
 
-    tables = [table for table in TABLES if table != OPS_BATCHES]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        states = dict(zip((table.name for table in tables), pool.map(changed, tables), strict=True))
-    row = replace(
-        last,
-        batch_id=promotion.batch_id,
-        started_at=promotion.begun_at,
-        committed_at=datetime.now(UTC),
-        ranges=ranges_between(last.end_offsets, last.end_offsets),
-        counts=counts,
-        tables=states,
-        replay_id=replay.replay_id,
-    )
-    ledger.append(row, Transaction(f"{writer}/ledger", promotion.batch_id))
-    return row
+    @property
+    def _promotion(self) -> Promotion:
+        assert self.replay.under_way is not None
+        return self.replay.under_way
+
+    @property
+    def _last(self) -> LedgerRow:
+        last = Ledger(self._live).last()
+        assert last is not None
+        return last
+
+    def _keep(self, replay: Replay) -> None:
+        self._replays.save(replay)
+        self.replay = replay
+
+    def _transaction(self, name: str) -> Transaction:
+        return Transaction(f"promote-{self.replay.replay_id}/{name}", self._promotion.batch_id)
 
 
-def _changes_place(table: Table, replay: Replay) -> bool:
+def _is_swapped(table: Table, replay: Replay) -> bool:
     """Not what was read but only that which was made of it; nor what follows from no log, unless it was taken along."""
     if table.name.startswith("bronze."):
         return bool(replay.comparison and replay.comparison.differing.get(table.name))

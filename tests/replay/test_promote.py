@@ -146,7 +146,7 @@ def overtaken(overtaken_once: Offline, tmp_path: Path, monkeypatch: pytest.Monke
 def promote_only(lake: Offline) -> Promoted:
     """As the live job does, whose command was killed before it had all tables come up."""
     runner = live_runner(lake.spark, lake.settings)
-    return promote.promote_last_part(ReplayPromote(replay_id="fix"), runner, lake.settings)
+    return promote.promote_with_lease(ReplayPromote(replay_id="fix"), runner, lake.settings)
 
 
 def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on(

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import NotFound
-from pipelines.replay.rollback import insist_on_newest
+from pipelines.replay.rollback import raise_if_not_newest
 from pipelines.state.replay_records import Promotion
 from tests.state.test_replay_records import replay
 from tests.state.test_snapshots import NOON, batch
@@ -16,7 +16,7 @@ def can_go_back(lake: Path, batch_id: int) -> bool:
         begun_at=NOON, batch_id=batch_id, way_back_to=0, before={}, shadow_versions={}, positions={}, done_at=NOON
     )
     try:
-        insist_on_newest(replay({}, {}), promotion, str(lake))
+        raise_if_not_newest(replay({}, {}), promotion, str(lake))
     except NotFound:
         return False
     return True
@@ -41,4 +41,4 @@ def test_refusal_names_the_promotion_that_goes_first(tmp_path: Path) -> None:
         begun_at=NOON, batch_id=0, way_back_to=0, before={}, shadow_versions={}, positions={}, done_at=NOON
     )
     with pytest.raises(NotFound, match="is not the newest that stands: that is redrive-2, by batch 1"):
-        insist_on_newest(replay({}, {}), promotion, str(tmp_path))
+        raise_if_not_newest(replay({}, {}), promotion, str(tmp_path))
