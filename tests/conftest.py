@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.cli import main as cli
 from pipelines.engine import schedule
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
 from pipelines.stack import stack
 from tests.brokers import embedded, empty_log
+from tests.calling import Ended, Pts
 from tests.integration.pts_process import SHORT_LIVED
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -72,6 +74,26 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     stack.start(["broker"], settings, lambda _: None)
     yield settings.bootstrap_servers
     stack.stop(settings, lambda _: None)
+
+
+@pytest.fixture
+def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Pts]:
+    """Runs a command within this process, with an environment of its own."""
+
+    def run(*arguments: str, home: Path, **environment: str) -> Ended:
+        for name in [name for name in os.environ if name.startswith("PTS_")]:
+            monkeypatch.delenv(name)
+        for name, value in {"PTS_HOME": str(home), **environment}.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setattr(sys, "argv", ["pts", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        return Ended(int(ended.value.code or 0), *capsys.readouterr())
+
+    before = os.umask(0o077)
+    os.umask(before)
+    yield run
+    os.umask(before)
 
 
 @pytest.fixture

@@ -4,50 +4,15 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from pipelines import errors
 from pipelines.cli import main as cli
 from pipelines.io.kafka import admin
+from tests.calling import Pts
 from tests.permissions import permitted_beyond
-
-
-@dataclass(frozen=True)
-class Ended:
-    """What a command left: as of a process, and as fast as a call."""
-
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Pts(Protocol):
-    def __call__(self, *arguments: str, home: Path, **environment: str) -> Ended: ...
-
-
-@pytest.fixture
-def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Pts]:
-    """Runs a command within this process, with an environment of its own."""
-
-    def run(*arguments: str, home: Path, **environment: str) -> Ended:
-        for name in [name for name in os.environ if name.startswith("PTS_")]:
-            monkeypatch.delenv(name)
-        for name, value in {"PTS_HOME": str(home), **environment}.items():
-            monkeypatch.setenv(name, value)
-        monkeypatch.setattr(sys, "argv", ["pts", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return Ended(int(ended.value.code or 0), *capsys.readouterr())
-
-    before = os.umask(0o077)
-    os.umask(before)
-    yield run
-    os.umask(before)
 
 
 @pytest.mark.parametrize(
