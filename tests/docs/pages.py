@@ -66,7 +66,8 @@ def pages(patterns: tuple[str, ...]) -> list[Path]:
 def blocks(path: Path) -> list[Block]:
     text = path.read_text(encoding="utf-8")
     name = str(path.relative_to(ROOT))
-    found = [
+    assert not REMARK.search(BLOCK.sub("", text)), f"{name}: a remark has no block"
+    return [
         Block(
             name,
             text.count("\n", 0, match.start("text")) + 1,
@@ -76,8 +77,6 @@ def blocks(path: Path) -> list[Block]:
         )
         for match in BLOCK.finditer(text)
     ]
-    assert sum(each.test is not None for each in found) == len(REMARK.findall(text)), f"{name}: a remark has no block"
-    return found
 
 
 def run_blocks() -> list[Block]:

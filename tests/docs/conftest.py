@@ -1,0 +1,58 @@
+"""The commands of the page that names a test, for that test."""
+
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import ROOT, Block, run_blocks
+
+TIMEOUT_SECONDS = 600
+
+
+class Documented:
+    """Blocks of a page, in their order, that a test is to run: each of them once.
+
+    Attributes:
+        folder: Where they are run. `.venv` is there, and `var` will be.
+        left: What was not run yet.
+    """
+
+    def __init__(self, blocks: list[Block], folder: Path) -> None:
+        self.left = blocks
+        self.folder = folder
+        self.environment = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+
+    def take(self, beginning: str) -> str:
+        """The text of the next block, which begins so, for a test that runs it in its own way."""
+        assert self.left, f"no block is left that begins with {beginning!r}"
+        block = self.left.pop(0)
+        assert block.text.startswith(beginning), f"{block} begins otherwise: {block.text}"
+        return block.text
+
+    def run(self, beginning: str, variables: Mapping[str, str] | None = None, code: int = 0) -> str:
+        """Runs the next block, which begins so, in a shell that ends at the first error; what it said."""
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", self.take(beginning)],
+            cwd=self.folder,
+            env=self.environment | dict(variables or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+            timeout=TIMEOUT_SECONDS,
+        )
+        assert done.returncode == code, done.stdout[-3000:]
+        return done.stdout
+
+
+@pytest.fixture
+def documented(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Documented]:
+    """The blocks that name this test. It fails if it leaves one of them out."""
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    made = Documented([each for each in run_blocks() if each.test == request.node.nodeid], tmp_path)
+    assert made.left, "no page names this test"
+    yield made
+    assert not made.left, f"left out: {', '.join(map(str, made.left))}"

@@ -1,0 +1,17 @@
+"""Airflow from the command line, as the page says."""
+
+import pytest
+
+from pipelines.settings import Airflow, Settings
+from pipelines.settings_variables import as_variables
+from tests.docs.conftest import Documented
+from tests.ports import unused_ports
+
+pytestmark = [pytest.mark.long, pytest.mark.integration]
+
+
+def test_airflow_is_operated_as_the_page_says(documented: Documented, stack_settings: Settings) -> None:
+    settings = stack_settings.model_copy(update={"airflow": Airflow(port=unused_ports()[0])})
+    documented.environment |= as_variables(settings)
+    assert "airflow-scheduler" in documented.run(".venv/bin/pts up airflow")
+    assert "backfill_windows" in documented.run(".venv/bin/pts airflow dags list")
