@@ -3,6 +3,7 @@ PYTHON ?= python3.11
 VENV   := .venv
 PTS    := $(VENV)/bin/pts
 READY  := $(VENV)/.ready
+SITE   := $(VENV)/site/.ready
 ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
@@ -15,7 +16,7 @@ setup: $(READY) ## Install Python packages, a Java runtime and the JVM jars into
 demo: $(READY) ## Start broker, job and a simulated feed, and watch packages move (Ctrl-C ends all of it)
 	$(PTS) demo
 
-test: $(READY) ## Run the tests, on two cores: all but the long ones
+test: $(READY) $(SITE) ## Run the tests, on two cores: all but the long ones
 	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not long"
 
 test-all: $(READY) ## Run the long tests: processes that are killed, Airflow's replays, upgrades, faults
@@ -54,11 +55,19 @@ bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make 
 
 lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
+	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --group site -o infra/site.lock
 
-docs: $(READY) ## Write docs/tables.md, docs/expectations.md and docs/mutations.md anew from the code
+site: $(SITE) ## Build docs/ as pages that are read without a network: var/site/index.html
+	$(VENV)/site/bin/zensical build --clean --strict
+
+docs: $(READY) ## Write the pages of docs/ that are derived from the code anew
 	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
 	$(VENV)/bin/python -m expectations.docs > docs/expectations.md
 	$(VENV)/bin/python -m lab.mutations --docs > docs/mutations.md
+	$(VENV)/bin/python -m pipelines.cli.docs cli > docs/reference/cli.md
+	$(VENV)/bin/python -m pipelines.cli.docs settings > docs/reference/settings.md
+	$(VENV)/bin/python -m pipelines.cli.docs exit-codes > docs/reference/exit-codes.md
+	$(VENV)/bin/python infra/decisions.py > docs/adr/index.md
 
 screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
 	$(VENV)/bin/python infra/screenshots.py
@@ -78,4 +87,12 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/
 	@$(VENV)/bin/python infra/aot_cache.py > $(VENV)/aot_cache.log 2>&1 || { echo "setup: the run failed. What it said is in $(VENV)/aot_cache.log." >&2; exit 1; }
 	@touch $@
 
-.PHONY: help setup demo test test-all test-fast lint format mutations faults fuzz poison soak bench lock docs screenshots clean
+# The site's generator is nobody else's: set-up is as long without it.
+$(SITE): infra/site.lock
+	@command -v $(PYTHON) >/dev/null || { echo "site: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@test -x $(@D)/bin/python || $(PYTHON) -m venv $(@D)
+	@echo "site: installing the generator"
+	@$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r infra/site.lock || { echo "site: the packages of infra/site.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
+	@touch $@
+
+.PHONY: help setup demo test test-all test-fast lint format mutations faults fuzz poison soak bench lock site docs screenshots clean
