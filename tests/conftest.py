@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.cli import main as cli
 from pipelines.engine import schedule
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
@@ -79,6 +78,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Pts]:
     """Runs a command within this process, with an environment of its own."""
+    from pipelines.cli import main as cli  # its import changes the environment
 
     def run(*arguments: str, home: Path, **environment: str) -> Ended:
         for name in [name for name in os.environ if name.startswith("PTS_")]:

@@ -62,10 +62,20 @@ def stopped_at_the_end(documented: Documented) -> Iterator[None]:
         )
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """As a terminal starts processes, also where the tests run in the background, whose children ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 def watch_demo(documented: Documented) -> str:
     """Runs the next block, `make demo`, until packages have moved, then presses Ctrl-C. What it said."""
     log = documented.folder / "demo.log"
-    with log.open("wb") as out:
+    with log.open("wb") as out, interruptible():
         demo = subprocess.Popen(
             ["bash", "-c", documented.take("make demo")],
             cwd=documented.folder,
