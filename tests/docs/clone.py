@@ -85,7 +85,7 @@ def watch_demo(documented: Documented) -> str:
             start_new_session=True,
         )
     try:
-        wait_for(log, "stops remain", count=3)
+        wait_for(log, " → ")
         os.killpg(demo.pid, signal.SIGINT)
         demo.wait(timeout=180)
     finally:
