@@ -57,6 +57,12 @@ lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --group site -o infra/site.lock
 
+sbom: $(READY) ## Write dist/sbom.cdx.json: all Python packages and jars, with hashes and licences (CycloneDX)
+	$(VENV)/bin/python -m infra.sbom
+
+advisories: $(READY) ## Ask OSV for known vulnerabilities of all of them; what it cannot be asked fails, too
+	$(VENV)/bin/python -m infra.advisories $(ARGS)
+
 site: $(SITE) ## Build docs/ as pages that are read without a network: var/site/index.html
 	$(VENV)/site/bin/zensical build --clean --strict
 
@@ -95,4 +101,4 @@ $(SITE): infra/site.lock
 	@$(@D)/bin/pip install --quiet --disable-pip-version-check --require-hashes -r infra/site.lock || { echo "site: the packages of infra/site.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
 	@touch $@
 
-.PHONY: help setup demo test test-all test-fast lint format mutations faults fuzz poison soak bench lock site docs screenshots clean
+.PHONY: help setup demo test test-all test-fast lint format mutations faults fuzz poison soak bench lock site sbom advisories docs screenshots clean
