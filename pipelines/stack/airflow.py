@@ -3,6 +3,7 @@
 import os
 import secrets
 import subprocess
+from hashlib import sha256
 from importlib.metadata import version
 from typing import NoReturn
 
@@ -14,6 +15,8 @@ from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
 
 ADMIN = "admin"
+ROLES = airflow.LOCAL_SETTINGS / "roles.json"
+"""Beside Airflow's own, as `airflow roles import` reads them: of those who start replays, and of those who approve."""
 
 
 def run(command: commands.Airflow, settings: Settings) -> NoReturn:
@@ -30,12 +33,14 @@ def check(settings: Settings) -> None:
 
 
 def prepare(settings: Settings) -> str | None:
-    """Brings its database to this version and makes the first user. Returns that one's password, only when it was made.
+    """Brings its database to this version, and makes roles and the first user. Returns that one's password, only when
+    it was made.
 
     Done once for each version and database, and again when that is lost. Raises `StackError` when it cannot be reached.
     """
     environment = _environment(settings)
-    done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {airflow.database(settings)}"
+    database = sha256(airflow.database(settings).encode()).hexdigest()  # its address may have a password
+    done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {database}"
     if done.exists() and done.read_text(encoding="utf-8") == state and _has_tables(environment, settings):
         return None
     _run(["db", "migrate"], "", environment, settings)
@@ -43,6 +48,7 @@ def prepare(settings: Settings) -> str | None:
     person = ["--username", ADMIN, "--role", "Admin", "--firstname", "SuperFastPTS", "--lastname", ADMIN]
     arguments = ["users", "create", *person, "--email", f"{ADMIN}@localhost.invalid"]
     said = _run(arguments, f"{password}\n{password}\n", environment, settings)
+    _run(["roles", "import", str(ROLES)], "", environment, settings)
     with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(state)
     return password if f'User "{ADMIN}" created' in said else None
