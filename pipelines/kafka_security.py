@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, Field, SecretStr, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
-from pipelines.errors import InvalidInput
+from pipelines.secret import Secret, SecretGroup, named_text, private_text, secret_kinds
 
 PREFIX = "PTS_KAFKA__SECURITY__"
 
@@ -16,17 +16,14 @@ Protocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 Mechanism = Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"]
 
 
-PASSWORD = ("password", "password_file")
-KEY_PASSWORD = ("key_password", "key_password_file")
-CLIENT_SECRET = ("client_secret", "client_secret_file")
-"""A secret is given by itself, or by the name of the file that holds it."""
-
-OF_A_USER = (("username",), PASSWORD)
-OF_A_TOKEN = (("token_endpoint_url",), ("client_id",), CLIENT_SECRET)
+OF_A_USER = ("username", "password")
+OF_A_TOKEN = ("token_endpoint_url", "client_id", "client_secret")
 
 
-class Security(BaseModel, frozen=True, extra="forbid"):
+class Security(SecretGroup, frozen=True):
     """Protocol, login and certificates of the connection to brokers of one's own."""
+
+    PREFIX: ClassVar[str] = PREFIX
 
     protocol: Protocol = Field(
         default="PLAINTEXT",
@@ -48,22 +45,17 @@ class Security(BaseModel, frozen=True, extra="forbid"):
         description="PEM file with this client's certificate, and those between it and its authority (mutual TLS).",
     )
     key_file: Path | None = Field(default=None, description="PEM file with the private key of that certificate.")
-    key_password: SecretStr | None = Field(default=None, description="Password of that key, if it has one.")
-    key_password_file: Path | None = Field(default=None, description="File that holds it, instead.")
+    key_password: Secret | None = Field(default=None, description="Password of that key, if it has one.")
     mechanism: Mechanism | None = Field(
         default=None, description="How a login is made: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
     )
     username: str | None = Field(default=None, description="Who logs in by PLAIN or SCRAM.")
-    password: SecretStr | None = Field(default=None, description="The password of that login.")
-    password_file: Path | None = Field(
-        default=None, description="File that holds it, instead; a line feed at its end does not count."
-    )
+    password: Secret | None = Field(default=None, description="The password of that login.")
     token_endpoint_url: str | None = Field(
         default=None, description="Where OAUTHBEARER gets its tokens, by client credentials (OpenID Connect)."
     )
     client_id: str | None = Field(default=None, description="Who asks for a token.")
-    client_secret: SecretStr | None = Field(default=None, description="The secret of that client.")
-    client_secret_file: Path | None = Field(default=None, description="File that holds it, instead.")
+    client_secret: Secret | None = Field(default=None, description="The secret of that client.")
     scope: str | None = Field(default=None, description="Scope of the token, where the token endpoint wants one.")
 
     @property
@@ -75,23 +67,18 @@ class Security(BaseModel, frozen=True, extra="forbid"):
         return self.protocol.startswith("SASL_")
 
     def secret(self, name: Literal["password", "key_password", "client_secret"]) -> str | None:
-        """The secret, from its setting or its file. Raises `InvalidInput` when the file cannot be read."""
-        value: SecretStr | None = getattr(self, name)
-        if value is not None:
-            return value.get_secret_value()
-        return self.text(f"{name}_file").removesuffix("\n") if getattr(self, f"{name}_file") else None
+        """The secret, if there is one. Raises `InvalidInput` for a file that holds none."""
+        found: Secret | None = getattr(self, name)
+        return found.reveal() if found else None
 
-    def text(self, name: str) -> str:
-        """What the file holds that a setting names. Raises `InvalidInput` when it cannot be read."""
-        path: Path = getattr(self, name)
-        try:
-            return path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            why = error.strerror if isinstance(error, OSError) else "it is no text"
-            raise InvalidInput(f"{PREFIX}{name.upper()}={path} cannot be read: {why}.") from error
+    def text(self, name: Literal["ca_file", "certificate_file", "key_file"]) -> str:
+        """What the file holds that a setting names. Raises `InvalidInput` when that is nothing, and for a private key
+        that is every user's.
+        """
+        read = private_text if name == "key_file" else named_text
+        return read(getattr(self, name), PREFIX + name.upper())
 
-    @field_validator("ca_file", "certificate_file", "key_file", "key_password_file", "password_file",
-                     "client_secret_file")  # fmt: skip
+    @field_validator("ca_file", "certificate_file", "key_file")
     @classmethod
     def _from_any_folder(cls, path: Path | None) -> Path | None:
         """Services run in other folders than the shell that gives them their settings."""
@@ -117,25 +104,24 @@ class Security(BaseModel, frozen=True, extra="forbid"):
         given = {name for name in type(self).model_fields if getattr(self, name) is not None}
         how = f"PROTOCOL={self.protocol}" + (f" and MECHANISM={self.mechanism}" if self.mechanism else "")
         for name, has_meaning in {
-            **dict.fromkeys(("ca_file", "certificate_file", "key_file", *KEY_PASSWORD), self.is_encrypted),
+            **dict.fromkeys(("ca_file", "certificate_file", "key_file", "key_password"), self.is_encrypted),
             "mechanism": self.has_login,
-            **dict.fromkeys(("username", *PASSWORD), is_user),
-            **dict.fromkeys(("token_endpoint_url", "client_id", *CLIENT_SECRET, "scope"), is_token),
+            **dict.fromkeys(OF_A_USER, is_user),
+            **dict.fromkeys((*OF_A_TOKEN, "scope"), is_token),
         }.items():
             if name in given and not has_meaning:
                 yield f"{PREFIX}{name.upper()} has no meaning with {how}"
-        for one, other in (PASSWORD, KEY_PASSWORD, CLIENT_SECRET):
-            if {one, other} <= given:
-                yield f"{PREFIX}{one.upper()} and {PREFIX}{other.upper()} exclude each other"
         if self.has_login and not self.mechanism:
             yield f"{how} needs {PREFIX}MECHANISM"
-        if given.intersection(KEY_PASSWORD) and not self.key_file:
+        if "key_password" in given and not self.key_file:
             yield f"{PREFIX}KEY_PASSWORD has no meaning without {PREFIX}KEY_FILE"
         if (self.certificate_file is None) != (self.key_file is None):
             yield f"{PREFIX}CERTIFICATE_FILE and {PREFIX}KEY_FILE need each other"
         for wanted in OF_A_TOKEN if is_token else OF_A_USER if is_user else ():
-            if not given.intersection(wanted):
-                yield f"{how} needs {' or '.join(PREFIX + name.upper() for name in wanted)}"
+            if wanted not in given:
+                is_file_enough = wanted in secret_kinds(type(self))
+                or_file = f" or {PREFIX}{wanted.upper()}_FILE" if is_file_enough else ""
+                yield f"{how} needs {PREFIX}{wanted.upper()}{or_file}"
 
 
 def is_loopback(host: str) -> bool:

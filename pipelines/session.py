@@ -164,12 +164,13 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
         **(LOCAL if is_local else CLUSTER),
         **PROPERTIES,
-        **settings.spark.conf,
+        **settings.spark.properties(),
     }
     if settings.spark.master.startswith("spark:") and lacks_secret(properties):
         raise InvalidInput(
-            "A standalone cluster authenticates by one secret: set spark.authenticate.secret in PTS_SPARK__CONF, as "
-            'its master and workers have it, or {"spark.authenticate": "false"} where its network is trusted.'
+            "A standalone cluster authenticates by one secret: set spark.authenticate.secret in "
+            "PTS_SPARK__SECRET_CONF, as its master and workers have it, or "
+            'PTS_SPARK__CONF={"spark.authenticate": "false"} where its network is trusted.'
         )
     conf = SparkConf().setAppName(name).setMaster(with_retries(settings.spark.master))
     conf.setAll(list(properties.items()))

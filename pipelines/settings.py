@@ -6,7 +6,7 @@ where it came from.
 
 import re
 from pathlib import Path
-from typing import Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import unquote
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
@@ -14,10 +14,14 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from pipelines.errors import InvalidInput
 from pipelines.kafka_security import PREFIX, Security, hosts, is_loopback
+from pipelines.secret import SecretAddress, SecretGroup, SecretProperties, is_secret_name, of_keyring, secret_kinds
 
 WireFormat = Literal["csv", "json"]
 TimesWithoutOffset = Literal["utc", "quarantine"]
 Profile = Literal["plain", "secure"]
+
+SECRET_CONF = "PTS_SPARK__SECRET_CONF"
+ALERT_ADDRESS = re.compile(r"log|mailto:[^@\s]+@[^@\s]+|https?://\S+")
 
 FILE_URI = re.compile(r"file:(?://(?:localhost)?)?(/.*)", re.IGNORECASE)
 """A folder of this machine, as a URI."""
@@ -86,8 +90,10 @@ class Broker(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class Spark(BaseModel, frozen=True, extra="forbid"):
+class Spark(SecretGroup, frozen=True):
     """The engine."""
+
+    PREFIX: ClassVar[str] = "PTS_SPARK__"
 
     master: str = Field(default="local[*]", description="Spark master URL: local[n], spark://host:port, yarn, k8s://…")
     driver_memory_mb: int = Field(
@@ -103,8 +109,29 @@ class Spark(BaseModel, frozen=True, extra="forbid"):
     )
     conf: dict[str, str] = Field(
         default_factory=dict,
-        description='More Spark properties as a JSON object, for example {"spark.executor.memory": "4g"}.',
+        description='More Spark properties as a JSON object, for example {"spark.executor.memory": "4g"}. Those whose '
+        "names say that they are secrets count as given by PTS_SPARK__SECRET_CONF.",
     )
+    secret_conf: SecretProperties | None = Field(
+        default=None,
+        description='Spark properties that are secrets, as a JSON object: {"spark.authenticate.secret": "…"}.',
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _secrets_by_themselves(cls, given: Any) -> Any:
+        """A property that is named as a secret is one, wherever it was given."""
+        conf = given.get("conf") if isinstance(given, dict) else None
+        if not isinstance(conf, dict) or not (secrets := {name: conf[name] for name in conf if is_secret_name(name)}):
+            return given
+        if given.get("secret_conf") or given.get("secret_conf_file"):
+            raise ValueError(f"{', '.join(secrets)} of PTS_SPARK__CONF must stand with the others in {SECRET_CONF}")
+        plain = {name: value for name, value in conf.items() if name not in secrets}
+        return given | {"conf": plain, "secret_conf": secrets}
+
+    def properties(self) -> dict[str, str]:
+        """All properties, secrets among them. Raises `InvalidInput` for a file that holds none."""
+        return self.conf | (self.secret_conf.properties() if self.secret_conf else {})
 
 
 class Stream(BaseModel, frozen=True, extra="forbid"):
@@ -179,12 +206,13 @@ class Health(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class Alerts(BaseModel, frozen=True, extra="forbid"):
+class Alerts(SecretGroup, frozen=True):
     """Where word goes that somebody is to look."""
 
-    to: str = Field(
-        default="log",
-        pattern=r"^(log|mailto:[^@\s]+@[^@\s]+|https?://\S+)$",
+    PREFIX: ClassVar[str] = "PTS_ALERTS__"
+
+    to: SecretAddress = Field(
+        default=SecretAddress("log"),
         description="log: a line in $PTS_HOME/logs/alerts.log. mailto:someone@example.org: an e-mail. https://…: a "
         "POST with a JSON object (subject, text, at).",
     )
@@ -200,6 +228,22 @@ class Alerts(BaseModel, frozen=True, extra="forbid"):
         description="An alert whose subject and text differ in numbers alone is not sent again for so long, or a fault "
         "that lasts would fill the inbox. 0: always.",
     )
+
+    @field_validator("to")
+    @classmethod
+    def _is_an_address(cls, to: SecretAddress) -> SecretAddress:
+        if not (to.file or ALERT_ADDRESS.fullmatch(to.reveal())):
+            raise ValueError("it is neither log nor mailto:someone@example.org nor https://…")
+        return to
+
+    def address(self) -> str:
+        """Where word goes. Raises `InvalidInput` for a file that says nothing of the kind."""
+        found = self.to.reveal()
+        if not ALERT_ADDRESS.fullmatch(found):
+            raise InvalidInput(
+                f"{self.PREFIX}TO_FILE={self.to.file} has neither log nor mailto:someone@example.org nor https://…"
+            )
+        return found
 
 
 class Compact(BaseModel, frozen=True, extra="forbid"):
@@ -253,17 +297,24 @@ class Quality(BaseModel, frozen=True, extra="forbid"):
     )
 
 
-class Airflow(BaseModel, frozen=True, extra="forbid"):
+class Airflow(SecretGroup, frozen=True):
     """The embedded Airflow, which commands jobs and carries no data."""
+
+    PREFIX: ClassVar[str] = "PTS_AIRFLOW__"
 
     port: int = Field(
         default=8080, ge=1, le=65535, description="Port of Airflow's pages and API, on the loopback interface."
     )
-    database: str = Field(
-        default="",
+    database: SecretAddress | None = Field(
+        default=None,
         description="Where Airflow keeps its own state, as SQLAlchemy writes it: postgresql+psycopg2://user@host/name, "
-        "its password in ~/.pgpass. Empty: SQLite in $PTS_HOME/airflow, enough for one machine.",
+        "its password in it or in ~/.pgpass. Empty: SQLite in $PTS_HOME/airflow, enough for one machine.",
     )
+
+    @field_validator("database", mode="before")
+    @classmethod
+    def _empty_is_none(cls, database: Any) -> Any:
+        return None if database == "" else database
 
 
 class Settings(BaseSettings):
@@ -291,6 +342,12 @@ class Settings(BaseSettings):
         "data, databases, tables. 077: they are this user's alone. 027: this user's group may read them, as analysts "
         "who read the lake. 022: everybody may. What is there already stays as it is.",
     )
+    keyring: str = Field(
+        default="",
+        description="Service under which the system's keyring has secrets, each by the name of its variable: `keyring "
+        "set superfast-pts PTS_KAFKA__SECURITY__PASSWORD`. It is asked for those that neither a variable nor a file "
+        "gives. Empty: it is not asked.",
+    )
     lake: str = Field(
         default="",
         description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. "
@@ -306,6 +363,12 @@ class Settings(BaseSettings):
     compact: Compact = Compact()
     quality: Quality = Quality()
     airflow: Airflow = Airflow()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _secrets_of_the_keyring(cls, given: Any) -> Any:
+        service = given.get("keyring") if isinstance(given, dict) else None
+        return _with_secrets(given, cls, "PTS_", service) if service else given
 
     @field_validator("home")
     @classmethod
@@ -346,6 +409,23 @@ class Settings(BaseSettings):
         if folder := FILE_URI.fullmatch(root):
             root = unquote(folder[1])
         return root.rstrip("/") if "://" in root else str(Path(root).expanduser().resolve())
+
+
+def _with_secrets(given: Any, group: type[BaseModel], prefix: str, service: str) -> Any:
+    """What is given of a group, and of the groups in it, with the secrets that the keyring has besides."""
+    if not isinstance(given, dict):
+        return given
+    taken = dict(given)
+    for name, secret in secret_kinds(group).items():
+        is_given = taken.get(name) is not None or taken.get(f"{name}_file") is not None
+        if not is_given and (found := of_keyring(service, f"{prefix}{name.upper()}", secret)):
+            taken[name] = found
+    for name, field in group.model_fields.items():
+        if isinstance(within := field.annotation, type) and issubclass(within, BaseModel):
+            there = _with_secrets(taken.get(name, {}), within, f"{prefix}{name.upper()}__", service)
+            if there:
+                taken[name] = there
+    return taken
 
 
 def load_settings() -> Settings:

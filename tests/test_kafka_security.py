@@ -111,7 +111,10 @@ def test_another_machine_is_not(host: str) -> None:
 
 def test_a_secret_comes_from_its_file_without_the_line_feed_of_an_editor(tmp_path: Path) -> None:
     (tmp_path / "password").write_text(" hunter 2 \n")
-    security = Security(protocol="SASL_SSL", mechanism="PLAIN", username="pts", password_file=tmp_path / "password")
+    (tmp_path / "password").chmod(0o640)
+    security = Security.model_validate(
+        {"protocol": "SASL_SSL", "mechanism": "PLAIN", "username": "pts", "password_file": tmp_path / "password"}
+    )
     assert security.secret("password") == " hunter 2 "
     (tmp_path / "password").unlink()
     with pytest.raises(InvalidInput, match=r"PASSWORD_FILE=.*password cannot be read: No such file or directory\."):

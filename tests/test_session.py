@@ -24,7 +24,7 @@ LISTENS = "0A"
 
 def test_standalone_cluster_without_a_secret_is_refused(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, spark=Spark(master=STANDALONE))
-    with pytest.raises(InvalidInput, match=r"set spark\.authenticate\.secret in PTS_SPARK__CONF"):
+    with pytest.raises(InvalidInput, match=r"set spark\.authenticate\.secret in PTS_SPARK__SECRET_CONF"):
         open_session(settings)
     assert CLUSTER["spark.network.crypto.enabled"] == "true", (
         "with a secret, what driver and executors send is encrypted"

@@ -53,7 +53,7 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
     except (OSError, smtplib.SMTPException, HTTPException) as error:
         # What http.client says may quote the URL.
         reason = type(error).__name__ if isinstance(error, HTTPException) else error
-        where = place(settings.alerts.to)
+        where = place(settings.alerts.address())
         with suppress(OSError):  # the error below has its words, too
             _log(command, settings, now)
         raise AlertFailed(
@@ -82,7 +82,7 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
 
 
 def _send(command: Alert, settings: Settings, now: datetime) -> None:
-    to = settings.alerts.to
+    to = settings.alerts.address()
     if to == "log":
         _log(command, settings, now)
     elif to.startswith("mailto:"):

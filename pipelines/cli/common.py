@@ -22,13 +22,20 @@ DUCKDB_INTERRUPTED = "Query interrupted"
 
 
 def current_settings() -> Settings:
-    """The settings, after a warning for each variable that looks like one and is none."""
+    """The settings, after a warning for each variable that looks like one and is none.
+
+    What this process starts does not inherit them, for there are secrets among them: only the umask, and what it is
+    given by `as_variables`.
+    """
     from pipelines.settings_variables import misspelt
 
     for variable, meant in misspelt(os.environ).items():
         hint = f"; {meant} is" if meant else ""
         sys.stderr.write(f"pts: warning: {printable(variable)} is no setting{hint}. `pts settings` lists them.\n")
     current = load_settings()
+    for variable in [name for name in os.environ if name.upper().startswith("PTS_")]:
+        del os.environ[variable]
+    os.environ["PTS_UMASK"] = current.umask
     os.umask(int(current.umask, 8))  # of all that this process makes, and those that it starts
     if current.home.is_dir():
         with suppress(OSError):  # a command that only reads can do without

@@ -46,7 +46,8 @@ def settings(as_json: AsJson = False) -> None:
     """
     from pipelines.settings_variables import setting_lines
 
-    lines = setting_lines(current_settings(), os.environ)
+    environ = dict(os.environ)  # before the settings are taken out of it
+    lines = setting_lines(current_settings(), environ)
     if as_json:
         described = [
             {"name": line.variable, "value": line.value, "source": line.source, "description": line.description}

@@ -154,7 +154,9 @@ def alert(
 
     current = current_settings()
     was_sent = job.run(command, current)
-    typer.echo(f"Sent to {job.place(current.alerts.to)}." if was_sent else "Not sent again: it was sent a while ago.")
+    typer.echo(
+        f"Sent to {job.place(current.alerts.address())}." if was_sent else "Not sent again: it was sent a while ago."
+    )
 
 
 def requests(as_json: AsJson = False) -> None:

@@ -13,6 +13,7 @@ from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes import airflow as airflow_io
 from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
 from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
 from pipelines.live import topics
@@ -77,7 +78,7 @@ def start(named: Sequence[str], settings: Settings, say: Say) -> None:
     is_ours = supervisor.pid is None
     try:
         watch = Watch(settings, missing)
-        _start(missing, supervisor, settings, say)
+        _start(missing, settings, say)
         if "airflow-api-server" in missing and AirflowReady() not in chain.from_iterable(watch):
             raise StackError(f"Airflow has ended. Its logs are {supervisor.log('airflow-*')}.")
     except BaseException:
@@ -100,7 +101,7 @@ def running(named: Sequence[str], settings: Settings, say: Say) -> Iterator[Watc
     with signals_interrupt():
         try:
             watch = Watch(settings, missing)
-            _start(missing, Supervisor(settings), settings, say)
+            _start(missing, settings, say)
             yield watch
         finally:
             with undisturbed():
@@ -129,6 +130,7 @@ def stop(settings: Settings, say: Say) -> bool:
             say(f"Stopping {service.name}, process {service.pid}, which its supervisor left behind …")
         _stop_orphan(service, settings)
     supervisor.forget()
+    forget_secrets(settings)
     return bool(pid or orphans)
 
 
@@ -148,7 +150,14 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
     return missing
 
 
-def _start(missing: Sequence[str], supervisor: Supervisor, settings: Settings, say: Say) -> None:
+def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
+    try:
+        settings = secrets_in_files(settings)
+    except OSError as error:
+        raise StackError(
+            f"PTS_HOME {settings.home.resolve()} cannot be written: {error.strerror}. Set PTS_HOME to another folder."
+        ) from error
+    supervisor = Supervisor(settings)
     if "broker" in missing:
         broker.check(settings)
         broker.prepare(settings)

@@ -186,5 +186,5 @@ def test_place_is_shown_without_what_lets_one_write_there(to: str, shown: str) -
 
 
 def test_place_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="pattern"):
+    with pytest.raises(ValueError, match="it is neither log nor mailto:"):
         Alerts(to="pager")

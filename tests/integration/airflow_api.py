@@ -3,6 +3,7 @@
 import json
 import re
 import time
+import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,13 @@ READING_SECONDS = 15.0
 that is answered before its scheduler has heard of that (`process_executor_events` in scheduler_job_runner.py)."""
 
 
+class Known(dict[str, str]):
+    """Values of names; a name without one stays as it is."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"
+
+
 @dataclass(frozen=True)
 class Api:
     """Airflow's REST API, for somebody who logged in."""
@@ -24,8 +32,8 @@ class Api:
     token: str = ""
 
     @classmethod
-    def of(cls, settings: Settings, password: str) -> "Api":
-        person = {"username": "admin", "password": password}
+    def of(cls, settings: Settings, password: str, username: str = "admin") -> "Api":
+        person = {"username": username, "password": password}
         return cls(airflow.url(settings), cls(airflow.url(settings)).call("/auth/token", person)["access_token"])
 
     def call(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:
@@ -40,6 +48,32 @@ class Api:
         request = urllib.request.Request(self.url + path, data, headers, method=method)
         with urllib.request.urlopen(request, timeout=30) as answer:
             found: bytes = answer.read()
+        return found
+
+    def make(self, username: str, role: str, password: str) -> None:
+        """Somebody who has a role."""
+        person = {"username": username, "email": f"{username}@localhost.invalid", "first_name": username}
+        body = person | {"last_name": role, "roles": [{"name": role}], "password": password}
+        self.call("/auth/fab/v1/users", body)
+
+    def refusal(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> int | None:
+        """With which code it is refused; None where it is not."""
+        try:
+            self.fetch(path, body, method)
+        except urllib.error.HTTPError as error:
+            return error.code
+        return None
+
+    def pages(self, names: dict[str, str]) -> dict[str, bytes]:
+        """All that can be read with GET whose path has no other names in it, by path; also what a refusal says."""
+        found = {}
+        for path, methods in self.call("/openapi.json")["paths"].items():
+            filled = path.format_map(Known(names))
+            if "get" in methods and "{" not in filled:
+                try:
+                    found[filled] = self.fetch(filled)
+                except urllib.error.HTTPError as error:
+                    found[filled] = error.read()
         return found
 
     def runs(self, dag_id: str, like: str) -> list[dict[str, Any]]:

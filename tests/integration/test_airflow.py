@@ -3,8 +3,6 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
@@ -12,7 +10,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from secrets import token_hex
+from typing import Any
 
 import pytest
 from confluent_kafka import Producer
@@ -26,11 +27,13 @@ from pipelines.io.processes import airflow
 from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
 from pipelines.replay import build
-from pipelines.settings import Airflow, Settings, Spark
+from pipelines.settings import Airflow, Alerts, Settings, Spark
 from pipelines.stack import simulate, stack
 from pipelines.state.heartbeat import last_beat
 from tests.brokers import drain, embedded
+from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
+from tests.integration import pts_process
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
@@ -49,12 +52,49 @@ DAG_IDS = {
 }
 ORDER = ("--max-active-runs", "1", "--run-backwards")
 
+CANARIES = {name: f"canary{token_hex(16)}" for name in ("alerts", "spark", "viewer", "operator", "approver")}
+"""Secrets of the stack, and passwords of people."""
+
+KEPT = {("alerts", "run/secrets/PTS_ALERTS__TO"), ("spark", "run/secrets/PTS_SPARK__SECRET_CONF")}
+"""Where secrets are that were given by variables."""
+
+PEOPLE = {"viewer": "Viewer", "operator": "Operator", "approver": "Approver"}
+
 
 @pytest.fixture(scope="module")
-def settings(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Settings]:
+def alerts() -> Iterator[tuple[int, list[dict[str, str]]]]:
+    """The port of a webhook whose path is a secret, and what it is told."""
+    told: list[dict[str, str]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            if self.path == f"/{CANARIES['alerts']}":
+                told.append(body)
+            self.send_response(200)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        threading.Thread(target=server.serve_forever).start()
+        yield server.server_port, told
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def settings(
+    tmp_path_factory: pytest.TempPathFactory, spark: SparkSession, alerts: tuple[int, list[dict[str, str]]]
+) -> Iterator[Settings]:
     """A stack with Airflow, on a lake in whose windows every count is wrong."""
+    secret_conf = {"spark.hadoop.fs.s3a.secret.key": CANARIES["spark"]}
     made = embedded(tmp_path_factory.mktemp("airflow")).model_copy(
-        update={"airflow": Airflow(port=unused_ports()[0]), "spark": Spark(master="local[2]", conf=SHORT_LIVED)}
+        update={
+            "airflow": Airflow(port=unused_ports()[0]),
+            "alerts": Alerts.model_validate({"to": f"http://127.0.0.1:{alerts[0]}/{CANARIES['alerts']}"}),
+            "spark": Spark.model_validate({"master": "local[2]", "conf": SHORT_LIVED, "secret_conf": secret_conf}),
+        }
     )
     stack.start(["broker"], made, lambda _: None)
     topics.run(commands.Topics(), made)
@@ -65,10 +105,24 @@ def settings(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> I
 
 
 @pytest.fixture(scope="module")
-def api(settings: Settings) -> Api:
+def password(settings: Settings) -> str:
+    """The administrator's; from here on, Airflow runs."""
     said: list[str] = []
     stack.start(["airflow"], settings, said.append)
-    return Api.of(settings, password_in(said))
+    return password_in(said)
+
+
+@pytest.fixture(scope="module")
+def api(settings: Settings, password: str) -> Api:
+    return Api.of(settings, password)
+
+
+@pytest.fixture(scope="module")
+def people(settings: Settings, api: Api) -> dict[str, Api]:
+    """The API as somebody of each role sees it."""
+    for name, role in PEOPLE.items():
+        api.make(name, role, CANARIES[name])
+    return {name: Api.of(settings, CANARIES[name], name) for name in PEOPLE}
 
 
 def ask(settings: Settings, name: str, *expect: str) -> None:
@@ -102,11 +156,22 @@ def kill_scheduler_in_mid_task(settings: Settings, task: str) -> None:
 
 def pts(settings: Settings, *arguments: str) -> str:
     """What a command says. It must succeed."""
-    command = [sys.executable, "-m", "pipelines.cli", *arguments]
-    environment = settings_of(settings, "lake")
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    done = pts_process.pts([*arguments], settings_of(settings, "lake"))
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout
+
+
+def said_by(settings: Settings, *arguments: str) -> str:
+    """All that a command says, whether it succeeds or not."""
+    done = pts_process.pts([*arguments], settings_of(settings, "lake"))
+    assert done.stdout
+    return done.stdout + done.stderr
+
+
+def all_secrets(settings: Settings, password: str) -> dict[str, str]:
+    """Every secret of this stack, by a name."""
+    keys = json.loads((airflow.home(settings) / "secrets.json").read_text())
+    return {**CANARIES, "admin": password, **{f"AIRFLOW__{name}": key for name, key in keys.items()}}
 
 
 def test_nobody_enters_without_the_password(settings: Settings, api: Api) -> None:
@@ -152,10 +217,15 @@ def test_requests_that_write_at_once_are_all_answered(api: Api) -> None:
 
 
 def test_windows_that_are_wrong_fail_the_check_whose_page_shows_it_to_those_who_are_logged_in(
-    settings: Settings, api: Api
+    settings: Settings, api: Api, password: str, alerts: tuple[int, list[dict[str, str]]]
 ) -> None:
-    run = api.run("check_quality", tables=["gold.stop_activity"])
+    with watched(settings.home, all_secrets(settings, password)) as seen:
+        run = api.run("check_quality", tables=["gold.stop_activity"])
     said = api.result(run, "check_quality")
+
+    assert seen.leaks == set()
+    for program in ("supervisord", "kafka.Kafka", "airflow scheduler", "airflow api-server", "check --table", "spark"):
+        assert [each for each in seen.programs if program in each], f"{program} is looked at: {seen.programs}"
 
     assert run["state"] == "failed"
     assert said["outcome"] == "failed"
@@ -164,15 +234,70 @@ def test_windows_that_are_wrong_fail_the_check_whose_page_shows_it_to_those_who_
         Api(api.url).fetch(said["page"])
     with pytest.raises(urllib.error.HTTPError, match="404"):
         api.fetch("/pages/quality/../airflow/secrets.json")
-    alerts = [json.loads(line) for line in (settings.home / "logs" / "alerts.log").read_text().splitlines()]
-    assert "check_quality check_quality failed" in {alert["subject"] for alert in alerts}
+    assert "check_quality check_quality failed" in {alert["subject"] for alert in alerts[1]}
 
 
-def test_logs_of_tasks_are_this_users_alone(settings: Settings) -> None:
-    """Of the task before."""
-    logs = settings.home / "airflow" / "logs"
-    assert list(logs.glob("dag_id=check_quality/**/*.log"))
-    assert permitted_beyond(0o077, logs) == {}
+def test_what_was_written_is_this_users_alone(settings: Settings, api: Api) -> None:
+    """Lake, broker, logs of services and tasks, databases, pages: after all of the above."""
+    assert list((settings.home / "airflow" / "logs").glob("dag_id=check_quality/**/*.log"))
+    assert list(settings.quality_pages.rglob("*.html"))
+    assert permitted_beyond(0o077, settings.home) == {}
+
+
+def test_secrets_are_in_their_own_files_alone_and_on_no_page(
+    settings: Settings, api: Api, password: str, people: dict[str, Api]
+) -> None:
+    canaries = all_secrets(settings, password)
+    keys = {(name, "airflow/secrets.json") for name in canaries if name.startswith("AIRFLOW__")}
+    assert in_files(settings.home, canaries) == KEPT | keys
+
+    (run,) = api.runs("check_quality", "manual")
+    names = {"dag_id": "check_quality", "dag_run_id": run["dag_run_id"], "task_id": "check_quality"}
+    names |= {"map_index": "-1", "try_number": "1", "task_try_number": "1", "xcom_key": "return_value"}
+    for person in (people["viewer"], people["operator"]):
+        pages = person.pages(names)
+        assert len(pages) > 60
+        assert {
+            (name, path) for path, text in pages.items() for name, it in canaries.items() if it.encode() in text
+        } == set()
+    for arguments in (("settings",), ("settings", "--json"), ("status",), ("status", "--json"), ("health", "--json")):
+        said = said_by(settings, *arguments)
+        assert [name for name, canary in canaries.items() if canary in said] == []
+
+
+def test_viewers_look_operators_start_and_approvers_approve(api: Api, people: dict[str, Api]) -> None:
+    run = {"logical_date": None, "conf": {}}
+    replay = "/api/v2/dags/replay"
+    detail = f"{replay}/dagRuns/none/taskInstances/approve/-1/hitlDetails"
+    answer = {"chosen_options": ["Approve"], "params_input": {}}
+    passed_over = {"new_state": "success"}
+    asked: dict[str, tuple[str, dict[str, Any] | None, str]] = {
+        "look at replays": (replay, None, "GET"),
+        "start a replay": (f"{replay}/dagRuns", run, "POST"),
+        "approve": (detail, answer, "PATCH"),
+        "pass over the approval": (f"{replay}/dagRuns/none/taskInstances/approve", passed_over, "PATCH"),
+        "run its tasks again": (f"{replay}/clearTaskInstances", {"dry_run": True}, "POST"),
+        "end a run": (f"{replay}/dagRuns/none", {"state": "success"}, "PATCH"),
+        "read connections": ("/api/v2/connections", None, "GET"),
+        "read variables": ("/api/v2/variables", None, "GET"),
+        "read the configuration": ("/api/v2/config", None, "GET"),
+        "make people": ("/auth/fab/v1/users", {}, "POST"),
+    }
+    api.call(replay, {"is_paused": True}, "PATCH")  # what is started, waits
+    try:
+        may = {
+            name: {what for what, (path, body, method) in asked.items() if person.refusal(path, body, method) != 403}
+            for name, person in people.items()
+        }
+    finally:
+        for waiting in api.runs("replay", "manual"):
+            api.fetch(f"{replay}/dagRuns/{waiting['dag_run_id']}", method="DELETE")
+        api.call(replay, {"is_paused": False}, "PATCH")
+    assert may == {
+        "viewer": {"look at replays"},
+        "operator": {"look at replays", "start a replay"},
+        "approver": {"look at replays", "approve"},
+    }
 
 
 @pytest.mark.long
@@ -251,12 +376,15 @@ def test_replay_that_a_message_asks_for_survives_a_killed_scheduler_and_is_promo
 
 
 @pytest.mark.long
-def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: Api) -> None:
+def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: Api, people: dict[str, Api]) -> None:
     ask(settings, "no")
     assert api.run("replay_requests")["state"] == "success"
     (run,) = api.runs("replay", like="control-no")
     api.asked(run)
-    api.answer(run, "Reject")
+    for name in ("viewer", "operator"):
+        with pytest.raises(urllib.error.HTTPError, match="403"):
+            people[name].answer(run, "Approve")
+    people["approver"].answer(run, "Reject")
     (run,) = api.finished("replay", like="control-no")
 
     assert run["state"] == "success"
@@ -266,7 +394,7 @@ def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: A
 
 @pytest.mark.long
 def test_replay_that_is_wrong_and_was_approved_all_the_same_is_rolled_back(
-    settings: Settings, api: Api, spark: SparkSession
+    settings: Settings, api: Api, spark: SparkSession, alerts: tuple[int, list[dict[str, str]]]
 ) -> None:
     build_wrongly(settings, "control-bad", spark)
     ask(settings, "bad", *WINDOWS)
@@ -285,6 +413,5 @@ def test_replay_that_is_wrong_and_was_approved_all_the_same_is_rolled_back(
         "roll_back": "success",
     }
     assert_lake_equals_log(settings.lake_root, read_log(settings.bootstrap_servers))
-    alerts = [json.loads(line) for line in (settings.home / "logs" / "alerts.log").read_text().splitlines()]
-    told = [alert["subject"] for alert in alerts if "control-bad" in alert["text"]]
+    told = [alert["subject"] for alert in alerts[1] if "control-bad" in alert["text"]]
     assert told == ["replay approve waits for a person", "replay verify failed"]

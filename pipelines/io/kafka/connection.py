@@ -1,5 +1,6 @@
 """Where brokers are and how one connects to them: the one definition from which every client has its options."""
 
+import ssl
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -13,6 +14,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from pipelines.errors import BrokerUnavailable, InvalidInput
 from pipelines.kafka_security import PREFIX, Security
+from pipelines.secret import Secret
 from pipelines.settings import Settings
 
 Principal = Literal["admin", "job", "simulator"]
@@ -54,7 +56,7 @@ class Connection:
             ca_file=folder / "ca.pem",
             mechanism="SCRAM-SHA-512",
             username=principal,
-            password_file=password_file(folder, principal),
+            password=Secret(file=password_file(folder, principal), variable=f"The password of {principal}"),
         )
         return cls(settings.bootstrap_servers, security)
 
@@ -64,15 +66,17 @@ class Connection:
     def client_options(self) -> dict[str, str]:
         """The options of librdkafka's clients, and so of confluent-kafka's. They have secrets in them.
 
-        Raises `InvalidInput` when a file that a setting names cannot be read.
+        Raises `InvalidInput` when a file that a setting names cannot be read, or does not hold what it should.
         """
         security = self.security
+        if security.key_file:
+            self._key()  # what is wrong with it, librdkafka tells in OpenSSL's words
         options = {
             "bootstrap.servers": self.bootstrap_servers,
             "security.protocol": security.protocol,
-            "ssl.ca.location": self._path("ca_file"),
-            "ssl.certificate.location": self._path("certificate_file"),
-            "ssl.key.location": self._path("key_file"),
+            "ssl.ca.location": self._certificates("ca_file"),
+            "ssl.certificate.location": self._certificates("certificate_file"),
+            "ssl.key.location": str(security.key_file) if security.key_file else None,
             "ssl.key.password": security.secret("key_password"),
             "sasl.mechanism": security.mechanism,
             "sasl.username": security.username,
@@ -100,8 +104,8 @@ class Connection:
             "security.protocol": security.protocol,
         }
         if security.ca_file:
-            options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self._path("ca_file")}
-        if security.certificate_file:
+            options |= {"ssl.truststore.type": "PEM", "ssl.truststore.location": self._certificates("ca_file")}
+        if self._certificates("certificate_file"):
             options |= {
                 "ssl.keystore.type": "PEM",
                 "ssl.keystore.certificate.chain": security.text("certificate_file"),
@@ -116,10 +120,19 @@ class Connection:
             }
         return {f"kafka.{name}": value for name, value in _given(options).items()}
 
-    def _path(self, name: str) -> str | None:
-        """The file that a setting names; that it can be read, this makes sure of."""
+    def _certificates(self, name: Literal["ca_file", "certificate_file"]) -> str | None:
+        """The file that a setting names. Raises `InvalidInput` for one without certificates: a client would take it for
+        none given, or say so in OpenSSL's words.
+        """
         path: Path | None = getattr(self.security, name)
-        return str(path) if path and self.security.text(name) else None
+        if path is None:
+            return None
+        self.security.text(name)
+        try:
+            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+        except ssl.SSLError as error:
+            raise InvalidInput(f"{PREFIX}{name.upper()}={path} has no certificate in PEM that can be read.") from error
+        return str(path)
 
     def _key(self) -> str:
         """The private key in the one form that Java reads; OpenSSL reads more."""

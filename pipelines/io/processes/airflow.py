@@ -12,9 +12,11 @@ import sys
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from shlex import join
 
 import pipelines
 from pipelines.host_environment import spare_loopback
+from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 
@@ -24,6 +26,10 @@ LOCAL_SETTINGS = PROJECT / "infra" / "airflow"
 """Where `airflow_local_settings` is."""
 
 COMMAND = (sys.executable, "-P", "-m", "airflow")
+SQL_ALCHEMY_CONN = "DATABASE__SQL_ALCHEMY_CONN"
+TELL = "import json, sys; print(json.load(open(sys.argv[1]))[sys.argv[2]], end='')"
+"""A program, for Airflow to run, that tells one secret of a file."""
+
 PARALLELISM = 3
 """Tasks at once: on two cores, a Spark command or two, and room for a task that only looks."""
 
@@ -64,11 +70,16 @@ def url(settings: Settings) -> str:
 
 
 def database(settings: Settings) -> str:
-    return settings.airflow.database or f"sqlite:///{home(settings)}/airflow.db?timeout={SQLITE_PATIENCE_SECONDS}"
+    """Where its state is, with the password if it has one. Raises `InvalidInput` for a file that does not say."""
+    given = settings.airflow.database
+    return given.reveal() if given else f"sqlite:///{home(settings)}/airflow.db?timeout={SQLITE_PATIENCE_SECONDS}"
 
 
 def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, str]:
-    """Variables for a process of Airflow, and through it for the `pts` commands of its tasks. Makes its folder."""
+    """Variables for a process of Airflow, and through it for the `pts` commands of its tasks. Makes its folder.
+
+    Secrets are not among them: every task would inherit them. Airflow runs commands that tell it (`…_CMD`).
+    """
     folder = home(settings)
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)  # its database knows the hashes of passwords
@@ -81,7 +92,6 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "CORE__LOAD_EXAMPLES": "False",
         "CORE__PARALLELISM": PARALLELISM,
         "CORE__PLUGINS_FOLDER": DAGS / "plugins",
-        "DATABASE__SQL_ALCHEMY_CONN": database(settings),
         "API__BASE_URL": url(settings),
         "API__HOST": "127.0.0.1",
         "API__PORT": settings.airflow.port,
@@ -92,10 +102,17 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": ORPHANS_EVERY_SECONDS,
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": HEARTBEAT_TIMEOUT_SECONDS,
         "WORKERS__EXECUTION_API_TIMEOUT": API_PATIENCE_SECONDS,
-    } | _secrets(folder / "secrets.json")
+    }
+    if settings.airflow.database:
+        write_whole(folder / "database.json", json.dumps({SQL_ALCHEMY_CONN: database(settings)}), is_secret=True)
+        configuration |= _told_by(folder / "database.json")
+    else:
+        configuration[SQL_ALCHEMY_CONN] = database(settings)
+    configuration |= _told_by(_keys(folder / "secrets.json"))
     fixed = {f"AIRFLOW__{name}": str(value) for name, value in configuration.items()}
     own = {"AIRFLOW_HOME": str(folder), "PYTHONPATH": str(LOCAL_SETTINGS)}
-    made = {**inherited, **as_variables(settings), **fixed, **own}
+    foreign = {name: value for name, value in inherited.items() if not name.upper().startswith("PTS_")}
+    made = {**foreign, **as_variables(settings), **fixed, **own}
     spare_loopback(made)  # tasks ask the API server for all they need
     return made
 
@@ -144,8 +161,8 @@ def idle(settings: Settings) -> str | None:
     return f"Airflow has started no task for {seconds:.0f} s, and should: {LOOK.format(home(settings))}."
 
 
-def _secrets(path: Path) -> dict[str, str]:
-    """The keys of this Airflow, made once, in a file that only this user can read."""
+def _keys(path: Path) -> Path:
+    """The file with the keys of this Airflow, made once, which only this user can read."""
     if not path.exists():
         made = {
             "CORE__FERNET_KEY": base64.urlsafe_b64encode(secrets.token_bytes(32)).decode(),
@@ -153,13 +170,17 @@ def _secrets(path: Path) -> dict[str, str]:
             "API_AUTH__JWT_SECRET": secrets.token_urlsafe(64),
         }
         draft = path.with_suffix(f".{os.getpid()}")
-        with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-            json.dump(made, file)
+        write_whole(draft, json.dumps(made), is_secret=True)
         try:
             os.link(draft, path)
         except FileExistsError:
             pass  # another process was faster: its keys are the ones
         finally:
             draft.unlink()
-    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    return path
+
+
+def _told_by(path: Path) -> dict[str, str]:
+    """Commands by which Airflow learns the secrets that the file has by name."""
+    names = json.loads(path.read_text(encoding="utf-8"))
+    return {f"{name}_CMD": join([sys.executable, "-I", "-S", "-c", TELL, str(path), name]) for name in names}

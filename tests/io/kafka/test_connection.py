@@ -9,8 +9,10 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from pipelines.errors import BrokerUnavailable, InvalidInput
 from pipelines.io.kafka.connection import Connection, password_file, secrets_of
-from pipelines.kafka_security import Security
+from pipelines.io.processes.atomic_file import write_whole
+from pipelines.kafka_security import PREFIX, Security
 from pipelines.settings import Settings
+from pipelines.stack import certificates
 
 SERVERS = "kafka.example.org:9094"
 AWKWARD = 'hun"ter\\2'
@@ -37,7 +39,7 @@ def test_plain_text_is_said() -> None:
     ],
 )
 def test_login_of_a_user(mechanism: str, module: str, tmp_path: Path) -> None:
-    (tmp_path / "ca.pem").write_text("authorities")
+    certificates.renew(tmp_path)
     security = Security.model_validate(
         {"protocol": "SASL_SSL", "mechanism": mechanism, "username": "pts", "password": AWKWARD}
         | {"ca_file": tmp_path / "ca.pem"}
@@ -67,7 +69,9 @@ def test_client_certificate_whose_key_has_a_password(tmp_path: Path) -> None:
         Encoding.PEM, PrivateFormat.TraditionalOpenSSL, BestAvailableEncryption(b"hunter2")
     )
     (tmp_path / "me.key").write_bytes(key)
-    (tmp_path / "me.pem").write_text("certificate")
+    (tmp_path / "me.key").chmod(0o600)
+    certificates.renew(tmp_path)
+    (tmp_path / "ca.pem").rename(tmp_path / "me.pem")
     security = Security.model_validate(
         {"protocol": "SSL", "certificate_file": tmp_path / "me.pem", "key_file": tmp_path / "me.key"}
         | {"key_password": "hunter2"}
@@ -85,11 +89,12 @@ def test_client_certificate_whose_key_has_a_password(tmp_path: Path) -> None:
         "kafka.bootstrap.servers": SERVERS,
         "kafka.security.protocol": "SSL",
         "kafka.ssl.keystore.type": "PEM",
-        "kafka.ssl.keystore.certificate.chain": "certificate",
+        "kafka.ssl.keystore.certificate.chain": (tmp_path / "me.pem").read_text(),
     }
     wrong = security.model_copy(update={"key_password": None})
-    with pytest.raises(InvalidInput, match=r"KEY_FILE=.*me.key is no private key in PEM that .*KEY_PASSWORD opens"):
-        Connection(SERVERS, wrong).spark_options()
+    for options in (Connection(SERVERS, wrong).client_options, Connection(SERVERS, wrong).spark_options):
+        with pytest.raises(InvalidInput, match=r"KEY_FILE=.*me.key is no private key in PEM that .*KEY_PASSWORD opens"):
+            options()
 
 
 def test_tokens_by_client_credentials() -> None:
@@ -126,14 +131,47 @@ def test_file_that_is_not_there_is_named_with_its_setting(tmp_path: Path) -> Non
             options()
 
 
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
+@pytest.mark.parametrize(
+    ("held", "sentence"),
+    [("", "is empty"), ("\n \n", "is empty"), ("hunter2", r"has no certificate in PEM|is no private key in PEM")],
+)
+def test_file_that_holds_nothing_of_the_kind_is_not_taken_for_none_given(
+    name: str, held: str, sentence: str, tmp_path: Path
+) -> None:
+    certificates.renew(tmp_path)
+    for file in ("ca", "certificate", "key"):
+        (tmp_path / file).write_text((tmp_path / "broker.pem").read_text())
+        (tmp_path / file).chmod(0o600)
+    files = {f"{file}_file": tmp_path / file for file in ("ca", "certificate", "key")}
+    connection = Connection(SERVERS, Security.model_validate({"protocol": "SSL", **files}))
+    connection.client_options()
+    connection.spark_options()
+    files[name].write_text(held)
+    for options in (connection.client_options, connection.spark_options):
+        with pytest.raises(InvalidInput, match=f"{PREFIX}{name.upper()}=.* ({sentence})") as refusal:
+            options()
+        assert "hunter2" not in str(refusal.value)
+
+
+def test_private_key_of_every_user_is_refused(tmp_path: Path) -> None:
+    certificates.renew(tmp_path)
+    files = {"certificate_file": tmp_path / "broker.pem", "key_file": tmp_path / "broker.pem"}
+    connection = Connection(SERVERS, Security.model_validate({"protocol": "SSL", **files}))
+    (tmp_path / "broker.pem").chmod(0o644)
+    for options in (connection.client_options, connection.spark_options):
+        with pytest.raises(InvalidInput, match=r"KEY_FILE=.* every user of this machine may use \(mode 0644\): `chmod"):
+            options()
+
+
 def test_embedded_broker_has_a_login_for_each_principal_once_it_was_started(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, profile="secure")
     with pytest.raises(BrokerUnavailable, match="no login of simulator: `pts up broker` makes it"):
         Connection.of(settings, "simulator")
     folder = secrets_of(tmp_path)
     folder.mkdir(parents=True)
-    (folder / "ca.pem").write_text("authority")
-    password_file(folder, "simulator").write_text("hunter2")
+    certificates.renew(folder)
+    write_whole(password_file(folder, "simulator"), "hunter2", is_secret=True)
     options = Connection.of(settings, "simulator").client_options()
     assert (options["sasl.username"], options["sasl.password"]) == ("simulator", "hunter2")
     assert options["security.protocol"] == "SASL_SSL"

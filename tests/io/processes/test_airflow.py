@@ -1,6 +1,8 @@
 """The environment of the embedded Airflow."""
 
+import shlex
 import sqlite3
+import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,15 +11,23 @@ from pipelines.settings import Airflow, Health, Settings
 from tests.ports import unused_ports
 
 
+def told(environment: dict[str, str], name: str) -> str:
+    """What Airflow learns by its command."""
+    command = shlex.split(environment[f"AIRFLOW__{name}_CMD"])
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
 def test_keys_are_made_once_and_nobody_else_can_read_them(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path)
     first, second = airflow.environment(settings, {}), airflow.environment(settings, {})
 
     assert first == second
-    assert (
-        first["AIRFLOW__CORE__FERNET_KEY"]
-        != airflow.environment(Settings(home=tmp_path / "other"), {})["AIRFLOW__CORE__FERNET_KEY"]
-    )
+    other = airflow.environment(Settings(home=tmp_path / "other"), {})
+    for name in ("CORE__FERNET_KEY", "API__SECRET_KEY", "API_AUTH__JWT_SECRET"):
+        assert len(told(first, name)) >= 32
+        assert told(first, name) != told(other, name)
+        assert f"AIRFLOW__{name}" not in first, "every task would inherit it"
+        assert told(first, name) not in str(first)
     assert [path.name for path in airflow.home(settings).iterdir()] == ["secrets.json"]
     assert (airflow.home(settings) / "secrets.json").stat().st_mode & 0o777 == 0o600
     assert airflow.home(settings).stat().st_mode & 0o777 == 0o700
@@ -35,10 +45,16 @@ def test_another_airflow_of_the_same_user_is_left_alone(tmp_path: Path) -> None:
 
 
 def test_one_setting_names_another_database(tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, airflow=Airflow(database="postgresql+psycopg2://pts@db/airflow"))
+    address = "postgresql+psycopg2://pts:hunter2@db/airflow"
+    settings = Settings(home=tmp_path, airflow=Airflow.model_validate({"database": address}))
 
-    found = airflow.environment(settings, {})
-    assert found["AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"] == "postgresql+psycopg2://pts@db/airflow"
+    found = airflow.environment(settings, {"PTS_AIRFLOW__DATABASE": "another"})
+    assert told(found, airflow.SQL_ALCHEMY_CONN) == address
+    assert (airflow.home(settings) / "database.json").stat().st_mode & 0o777 == 0o600
+    assert "another" not in found.values()
+    assert [name for name, value in found.items() if "hunter2" in value] == ["PTS_AIRFLOW__DATABASE"], (
+        "services are started with settings whose secrets are in files"
+    )
 
 
 def test_it_listens_on_the_loopback_interface_alone_and_has_no_examples(tmp_path: Path) -> None:
