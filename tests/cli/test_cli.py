@@ -10,6 +10,7 @@ import pytest
 
 from pipelines import errors
 from pipelines.cli import main as cli
+from pipelines.cli.common import current_settings
 from pipelines.io.kafka import admin
 from tests.calling import Pts
 from tests.permissions import permitted_beyond
@@ -110,6 +111,23 @@ def test_value_that_does_not_fit_names_its_variable(pts: Pts, tmp_path: Path) ->
     assert found.returncode == errors.InvalidInput.exit_code
     assert "PTS_BROKER__PORT" in found.stderr
     assert "Traceback" not in found.stderr
+
+
+def test_what_a_command_starts_inherits_no_setting_but_the_umask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = {"PTS_UMASK": "027", "PTS_HOME": str(tmp_path), "PTS_ALERTS__TO": "https://x/hunter2", "pts_lake": "/x"}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    before = os.umask(0o077)
+    try:
+        current = current_settings()
+    finally:
+        os.umask(before)
+    assert current.alerts.address() == "https://x/hunter2"
+    assert {name: value for name, value in os.environ.items() if name.upper().startswith("PTS_")} == {
+        "PTS_UMASK": "027"
+    }
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import threading
 import time
 import urllib.error
 import urllib.request

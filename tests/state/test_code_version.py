@@ -10,7 +10,7 @@ from pipelines.state.code_version import MAKES_ROWS, PACKAGE, fingerprint
 
 MAKES_NO_ROWS = (
     *("commands", "errors", "host_environment", "io.processes", "java_process", "settings", "settings_variables"),
-    *("kafka_security", "terminal"),
+    *("kafka_security", "secret", "terminal"),
 )
 """What row-making code may import beside itself: parameters, sentences, locks, deployment, and what draws."""
 
