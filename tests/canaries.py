@@ -36,7 +36,7 @@ def look(home: Path, canaries: Mapping[str, str], seen: Seen) -> None:
             continue
         if not any(str(home).encode() in text for text in told.values()):
             continue
-        program = told["cmdline"].replace(b"\0", b" ").decode("utf-8", "replace")[:300]
+        program = told["cmdline"].replace(b"\0", b" ").decode("utf-8", "replace")
         seen.programs.add(program)
         seen.leaks |= {
             (name, where, program)

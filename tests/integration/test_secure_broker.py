@@ -172,6 +172,7 @@ def test_certificate_is_renewed_while_the_broker_runs(
 @pytest.mark.long
 def test_password_that_a_job_is_given_by_a_variable_goes_to_brokers_alone(secure: Settings, tmp_path: Path) -> None:
     """With brokers of somebody's own: neither Java nor tasks inherit it, and nothing that is written has it."""
+    simulate.run(FEED.model_copy(update={"seed": 8}), secure)
     own = Connection.of(secure)
     canary = {"password": own.security.secret("password") or ""}
     kafka = Kafka(bootstrap_servers=own.bootstrap_servers, security=with_password(own, canary["password"]).security)
