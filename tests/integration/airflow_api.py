@@ -65,11 +65,13 @@ class Api:
         return None
 
     def pages(self, names: dict[str, str]) -> dict[str, bytes]:
-        """All that can be read with GET whose path has no other names in it, by path; also what a refusal says."""
+        """All that can be read with GET whose path has no other names in it, by path; also what a refusal says. But for
+        the page by which one logs out, after which nothing more would be shown.
+        """
         found = {}
         for path, methods in self.call("/openapi.json")["paths"].items():
             filled = path.format_map(Known(names))
-            if "get" in methods and "{" not in filled:
+            if "get" in methods and "{" not in filled and "logout" not in filled:
                 try:
                     found[filled] = self.fetch(filled)
                 except urllib.error.HTTPError as error:

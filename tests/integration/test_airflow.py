@@ -260,6 +260,8 @@ def test_secrets_are_in_their_own_files_alone_and_on_no_page(
     for person in (people["viewer"], people["operator"]):
         pages = person.pages(names)
         assert len(pages) > 40
+        assert person.refusal("/api/v2/dags") is None, "it was not logged out on the way"
+        assert b"replay" in pages["/api/v2/dags"]
         assert {
             (name, path) for path, text in pages.items() for name, it in canaries.items() if it.encode() in text
         } == set()
