@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import AwareDatetime, TypeAdapter
 
 from pipelines.commands import Alert
-from pipelines.errors import AlertFailed
+from pipelines.errors import AlertFailed, InvalidInput
 from pipelines.io.processes import pid_lock
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
@@ -36,9 +36,15 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
 
     What cannot be delivered is written to the log instead.
 
-    Raises `AlertFailed` when it cannot be delivered; the next call tries again.
+    Raises `AlertFailed` when it cannot be delivered; the next call tries again. `InvalidInput` for a file of
+    PTS_ALERTS__TO_FILE that says no address.
     """
     now = now or datetime.now(UTC)
+    try:
+        to = settings.alerts.address()
+    except InvalidInput:
+        _log(command, settings, now)
+        raise
     path = settings.home / "run" / "alerts.json"
     pause = timedelta(seconds=settings.alerts.repeat_seconds)
     fault = NUMBER.sub("", f"{command.subject}\n{command.text}")
@@ -48,12 +54,12 @@ def run(command: Alert, settings: Settings, now: datetime | None = None) -> bool
             lately = {what: at for what, at in _sent(path).items() if now - at < pause}
             if fault in lately and not command.always:
                 return False
-            _send(command, settings, now)
+            _send(command, settings, to, now)
             write_whole(path, SENT.dump_json({**lately, fault: now}).decode())
     except (OSError, smtplib.SMTPException, HTTPException) as error:
         # What http.client says may quote the URL.
         reason = type(error).__name__ if isinstance(error, HTTPException) else error
-        where = place(settings.alerts.address())
+        where = place(to)
         with suppress(OSError):  # the error below has its words, too
             _log(command, settings, now)
         raise AlertFailed(
@@ -81,8 +87,7 @@ def _one_at_a_time(lock: Path) -> Iterator[None]:
         os.close(handle)
 
 
-def _send(command: Alert, settings: Settings, now: datetime) -> None:
-    to = settings.alerts.address()
+def _send(command: Alert, settings: Settings, to: str, now: datetime) -> None:
     if to == "log":
         _log(command, settings, now)
     elif to.startswith("mailto:"):

@@ -17,7 +17,7 @@ from pipelines.checks import alert
 from pipelines.checks.alert import place, run
 from pipelines.cli import operations
 from pipelines.commands import Alert
-from pipelines.errors import AlertFailed
+from pipelines.errors import AlertFailed, InvalidInput
 from pipelines.io.processes import pid_lock
 from pipelines.settings import Alerts, Settings
 from tests.ports import unused_ports
@@ -188,3 +188,10 @@ def test_place_is_shown_without_what_lets_one_write_there(to: str, shown: str) -
 def test_place_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="it is neither log nor mailto:"):
         Alerts(to="pager")
+
+
+def test_alert_whose_address_cannot_be_read_is_in_the_log(tmp_path: Path) -> None:
+    lost = Settings(home=tmp_path, alerts=Alerts.model_validate({"to_file": tmp_path / "to"}))
+    with pytest.raises(InvalidInput, match=r"PTS_ALERTS__TO_FILE=.*to cannot be read"):
+        run(DOWN, lost, NOON)
+    assert DOWN.subject in (tmp_path / "logs" / "alerts.log").read_text()
