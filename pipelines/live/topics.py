@@ -6,8 +6,16 @@ from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
 from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS, TOPICS, Topic
 from pipelines.errors import BrokerUnavailable, TopicMismatch
-from pipelines.io.kafka.admin import Right, TopicState, create_topics, end_offsets, give_rights, topic_states
-from pipelines.io.kafka.connection import GROUP, Connection
+from pipelines.io.kafka.admin import (
+    Right,
+    TopicState,
+    create_topics,
+    end_offsets,
+    give_logins,
+    give_rights,
+    topic_states,
+)
+from pipelines.io.kafka.connection import GROUP, Connection, login_passwords
 from pipelines.settings import Settings
 
 VISIBLE_WITHIN_SECONDS = 10.0
@@ -19,6 +27,8 @@ RIGHTS = (
     Right("job", PACKAGE_REPORTS.name, ("WRITE", "DESCRIBE_CONFIGS")),
     Right("job", PTS_CONTROL.name, ("CREATE", "READ", "DESCRIBE_CONFIGS")),
     Right("job", GROUP, ("READ",), kind="GROUP"),
+    Right("api", PACKAGE_REPORTS.name, ("READ",)),
+    Right("api", GROUP, ("READ",), kind="GROUP"),
 )
 """What principals of the embedded broker may do in its secure profile, beside admin, who may do all. To read or write
 includes to describe."""
@@ -29,7 +39,8 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
 
     A topic that exists has as many partitions as it has: with what count a lake began, its ledger knows.
 
-    The embedded broker of the secure profile gives its principals their rights.
+    The embedded broker of the secure profile gives its principals their rights, and a login to those that its first
+    start did not know yet.
 
     Raises `TopicMismatch` when an existing topic differs from the contract; then nothing is created.
     """
@@ -42,6 +53,7 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     if missing:
         _insist(_visible(connection))
     if settings.profile == "secure":
+        give_logins(connection, login_passwords(settings.home))
         give_rights(connection, RIGHTS)
     return tuple(topic.name for topic in missing)
 

@@ -17,7 +17,7 @@ import pipelines
 from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
 from pipelines.host_environment import leave_aside, scratch_below
-from pipelines.io.kafka.connection import Principal, password_file, secrets_of
+from pipelines.io.kafka.connection import Principal, login_passwords, password_file, secrets_of
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
@@ -77,7 +77,7 @@ def prepare(settings: Settings) -> dict[Principal, str]:
         for principal in get_args(Principal):
             if not password_file(folder, principal).exists():
                 write_whole(password_file(folder, principal), secrets.token_urlsafe(32), is_secret=True)
-        return {name: password_file(folder, name).read_text(encoding="utf-8") for name in get_args(Principal)}
+        return login_passwords(settings.home)
     except OSError as error:
         raise BrokerUnavailable(f"The broker's secrets cannot be written in {folder}: {error.strerror}.") from error
 

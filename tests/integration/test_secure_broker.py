@@ -19,11 +19,13 @@ from confluent_kafka.admin import (
     ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
+    UserScramCredentialDeletion,
     UserScramCredentialUpsertion,
 )
 from pyspark.sql import SparkSession
 
 from pipelines import commands
+from pipelines.contracts.topics import PACKAGE_REPORTS
 from pipelines.errors import AccessRefused
 from pipelines.io.kafka import admin, consumer
 from pipelines.io.kafka.connection import Connection, Principal, secrets_of
@@ -88,6 +90,9 @@ def test_wrong_password_is_named(client: Client, spark: SparkSession, secure: Se
         (produces, "simulator", "package-reports"),
         (produces, "job", "ship-events"),
         (produces, "job", "ship-routes"),
+        (asks, "api", "ship-events"),
+        (consumes, "api", "ship-routes"),
+        (produces, "api", "package-reports"),
     ],
 )
 def test_who_was_not_given_a_right_has_none(
@@ -95,6 +100,21 @@ def test_who_was_not_given_a_right_has_none(
 ) -> None:
     with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
         client(Connection.of(secure, principal), topic, spark)
+
+
+def test_api_reads_reports_also_where_the_broker_began_without_its_login(secure: Settings) -> None:
+    """As that of a home which an earlier version made."""
+    connection, name = Connection.of(secure, "api"), PACKAGE_REPORTS.name
+    client = AdminClient(Connection.of(secure, "admin").client_options())
+    gone = UserScramCredentialDeletion("api", ScramMechanism.SCRAM_SHA_512)
+    for altered in client.alter_user_scram_credentials([gone]).values():
+        altered.result()
+    with pytest.raises(AccessRefused, match="refuse the login"):
+        admin.extent(connection, name)
+    topics.run(commands.Topics(), secure)
+    found = admin.extent(connection, name)
+    read = next(batch for batch in consumer.follow(connection, name, found.begin) if batch)
+    assert read
 
 
 @pytest.mark.parametrize("client", [asks, consumes])
@@ -137,12 +157,12 @@ def test_secrets_are_in_files_of_this_user_and_nowhere_else(secure: Settings) ->
     folder = secrets_of(secure.home)
     assert {path.name for path in folder.iterdir()} == {
         *("ca.key", "ca.pem", "broker.pem", "controller.pem"),
-        *("admin.password", "job.password", "simulator.password"),
+        *("admin.password", "job.password", "simulator.password", "api.password"),
     }
     assert permitted_beyond(0o077, folder) == {}
     assert (secure.home / "kafka" / "server.properties").stat().st_mode & 0o077 == 0
     passwords = {path.read_text() for path in folder.glob("*.password")}
-    assert len(passwords) == 3
+    assert len(passwords) == 4
     pid = stack.services(secure)["broker"].pid
     told = "".join(Path(f"/proc/{pid}/{name}").read_text() for name in ("cmdline", "environ"))
     assert not any(password in told for password in passwords)

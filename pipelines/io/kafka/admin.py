@@ -17,12 +17,18 @@ from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionTy
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
+from confluent_kafka.admin._scram import (
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialAlteration,
+    UserScramCredentialUpsertion,
+)
 from confluent_kafka.admin._topic import TopicDescription
 from confluent_kafka.cimpl import NewTopic
 
 from pipelines.contracts.topics import Topic
 from pipelines.errors import BrokerUnavailable, InvalidInput, TopicMismatch
-from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.connection import Connection, Principal
 from pipelines.io.kafka.refusals import MISSING_RIGHT, Refusals, check_protocol, check_right
 
 K = TypeVar("K")
@@ -30,6 +36,8 @@ V = TypeVar("V")
 
 TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.05
+SCRAM_ITERATIONS = 4096
+"""As Kafka's own tool has it."""
 ELECTION_SECONDS = 10.0
 """A partition's leader may be in doubt for this long: after its topic's creation, or while a broker restarts."""
 
@@ -51,6 +59,18 @@ class TopicState:
 
     partitions: int
     config: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TopicExtent:
+    """Which topic it is, and what it holds: of each partition the first offset, and that after the last committed one.
+
+    A topic that is created again under the same name has another id.
+    """
+
+    topic_id: str
+    begin: dict[int, int]
+    end: dict[int, int]
 
 
 class Admin(AdminClient):
@@ -140,6 +160,24 @@ def give_rights(connection: Connection, rights: Iterable[Right]) -> None:
             client.result(future)
 
 
+def give_logins(connection: Connection, passwords: Mapping[Principal, str]) -> None:
+    """Gives principals a login (SCRAM-SHA-512); who has one keeps it."""
+    with _reaching(connection) as client:
+        asked = client.describe_user_scram_credentials(request_timeout=TIMEOUT_SECONDS)
+        assert isinstance(asked, Future), "asked for all users, it has one answer"
+        known = client.result(asked)
+        new: list[UserScramCredentialAlteration] = [
+            UserScramCredentialUpsertion(
+                name, ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, SCRAM_ITERATIONS), password.encode()
+            )
+            for name, password in passwords.items()
+            if name not in known
+        ]
+        if new:
+            for given in client.alter_user_scram_credentials(new, request_timeout=TIMEOUT_SECONDS).values():
+                client.result(given)
+
+
 def renew_certificate(connection: Connection, listener: str, keystore: Path) -> None:
     """Has the embedded broker read a listener's certificate again, without a restart."""
     name = f"listener.name.{listener}.ssl.keystore.location"
@@ -165,6 +203,19 @@ def end_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict
     return _offsets(connection, list(topics), OffsetSpec.latest())  # type: ignore[no-untyped-call]
 
 
+def extent(connection: Connection, topic: str) -> TopicExtent:
+    """The topic as it is now. Raises `TopicMismatch` when it is missing."""
+    with _reaching(connection) as client:
+        found = _descriptions(client, [topic])
+        _check_there(connection, found, [topic])
+        parts = [TopicPartition(topic, part.id) for part in found[topic].partitions]
+        begin, end = (
+            _listed(client, dict.fromkeys(parts, spec))[topic]
+            for spec in (OffsetSpec.earliest(), OffsetSpec.latest())  # type: ignore[no-untyped-call]
+        )
+        return TopicExtent(str(found[topic].topic_id), begin, end)
+
+
 def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[int, int]]) -> int:
     """How far a position is behind ends of the log; a partition that is ahead of them makes up for no other one."""
     return sum(
@@ -177,12 +228,16 @@ def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[in
 def _offsets(connection: Connection, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
     with _reaching(connection) as client:
         found = _descriptions(client, topics)
-        if missing := sorted(set(topics) - set(found)):
-            raise TopicMismatch(f"There is no topic {', '.join(missing)} at {connection}. `pts topics` creates it.")
+        _check_there(connection, found, topics)
         return _listed(
             client,
             {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions},
         )
+
+
+def _check_there(connection: Connection, found: Mapping[str, object], topics: Iterable[str]) -> None:
+    if missing := sorted(set(topics) - set(found)):
+        raise TopicMismatch(f"There is no topic {', '.join(missing)} at {connection}. `pts topics` creates it.")
 
 
 def _listed(client: Admin, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[str, dict[int, int]]:

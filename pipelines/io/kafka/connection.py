@@ -3,7 +3,7 @@
 import ssl
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -17,7 +17,7 @@ from pipelines.kafka_security import PREFIX, Security
 from pipelines.secret import Secret
 from pipelines.settings import Settings
 
-Principal = Literal["admin", "job", "simulator"]
+Principal = Literal["admin", "job", "simulator", "api"]
 """Who logs in to the embedded broker of `PTS_PROFILE=secure`."""
 
 LOGIN_MODULES = {
@@ -163,6 +163,13 @@ def secrets_of(home: Path) -> Path:
 
 def password_file(folder: Path, principal: Principal) -> Path:
     return folder / f"{principal}.password"
+
+
+def login_passwords(home: Path) -> dict[Principal, str]:
+    """The password of each principal that has one."""
+    folder = secrets_of(home)
+    files = {name: password_file(folder, name) for name in get_args(Principal)}
+    return {name: file.read_text(encoding="utf-8") for name, file in files.items() if file.exists()}
 
 
 def _given(options: dict[str, str | None]) -> dict[str, str]:

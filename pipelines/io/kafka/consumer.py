@@ -1,20 +1,33 @@
-"""A few messages of the log, read without a JVM and without a consumer group."""
+"""Messages of the log, read without a JVM and without a consumer group: a few, or all as they come."""
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import Message as Polled
 
-from pipelines.errors import BrokerUnavailable
+from pipelines.errors import BrokerUnavailable, LogTruncated
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import GROUP, Connection
-from pipelines.io.kafka.log import Offsets
 from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
+
+if TYPE_CHECKING:  # it brings Spark
+    from pipelines.io.kafka.log import Offsets
 
 PATIENCE_SECONDS = 10.0
 """For the next message that the log is known to hold."""
+
+POLL_SECONDS = 0.2
+MESSAGES_AT_ONCE = 5_000
+FOLLOWING = {
+    "auto.offset.reset": "error",
+    # Of what is fetched ahead, so much is kept; librdkafka's own 64 MiB are more than its reader may have in all.
+    "queued.max.messages.kbytes": 8_192,
+    "fetch.queue.backoff.ms": 20,
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +59,46 @@ def messages(connection: Connection, topic: str) -> Iterator[Message]:
                 left.discard(partition)
 
 
-def first_messages(connection: Connection, starts: Offsets) -> dict[tuple[str, int], Message]:
+@dataclass(frozen=True)
+class End:
+    """Of a partition, all is read that comes before the offset."""
+
+    partition: int
+    offset: int
+
+
+def follow(connection: Connection, topic: str, starts: Mapping[int, int]) -> Generator[list[Message | End]]:
+    """Committed messages of a topic from the offsets on, by partition, as they come and without an end: a list as soon
+    as there is something, and an empty one when for a while there was nothing, which brokers that are away look like.
+
+    Raises `AccessRefused`, `LogTruncated` when an offset is not held, and `BrokerUnavailable` for what else a broker
+    says of a partition, as that there is none.
+    """
+    refusals = Refusals(connection)
+    consumer = _consumer(connection, refusals, "read_committed", FOLLOWING)
+    with closing(consumer):
+        consumer.assign([TopicPartition(topic, *place) for place in starts.items()])
+        while True:
+            first = consumer.poll(POLL_SECONDS)
+            refusals.check()
+            polled = [] if first is None else [first, *consumer.consume(MESSAGES_AT_ONCE, 0)]
+            yield [_followed(connection, topic, each) for each in polled]
+
+
+def _followed(connection: Connection, topic: str, polled: Polled) -> Message | End:
+    error = polled.error()
+    if error is None:
+        return _message(polled)
+    if error.code() == KafkaError._PARTITION_EOF:
+        message = _message(polled)
+        return End(message.partition, message.offset)
+    check_right(connection, error)
+    if error.code() == KafkaError._AUTO_OFFSET_RESET:
+        raise LogTruncated(f"{topic} at {connection} does not hold what is to be read next: {error.str()}.")
+    raise BrokerUnavailable(f"The broker at {connection} does not give out what {topic} holds: {error.str()}.")
+
+
+def first_messages(connection: Connection, starts: "Offsets") -> dict[tuple[str, int], Message]:
     """By topic and partition: the first message at an offset that the log holds, or after it; nothing where none is.
 
     Raises `BrokerUnavailable` as `messages`. Records of aborted transactions count: an old lake has some.
@@ -63,21 +115,11 @@ def first_messages(connection: Connection, starts: Offsets) -> dict[tuple[str, i
 
 
 def _polled(
-    connection: Connection, starts: Offsets, isolation_level: str
+    connection: Connection, starts: "Offsets", isolation_level: str
 ) -> Generator[tuple[str, int, Message | None]]:
     """Messages from the offsets on, with topic and partition; None where the end of a partition is reached."""
     refusals = Refusals(connection)
-    consumer = Consumer(
-        {
-            **connection.client_options(),
-            "group.id": GROUP,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": isolation_level,
-            "error_cb": refusals.note,
-            "log_level": 0,
-        }
-    )
+    consumer = _consumer(connection, refusals, isolation_level)
     parts = [(topic, *place) for topic, partitions in starts.items() for place in partitions.items()]
     try:
         consumer.assign([TopicPartition(*part) for part in parts])
@@ -95,12 +137,33 @@ def _polled(
                     raise BrokerUnavailable(f"The broker at {connection} does not give out what {topics} holds.")
                 continue
             deadline = time.monotonic() + PATIENCE_SECONDS
-            topic, partition, offset = found.topic(), found.partition(), found.offset()
+            topic, message = found.topic(), _message(found)
             assert topic is not None
-            assert partition is not None
-            assert offset is not None
-            _, timestamp_ms = found.timestamp()
-            message = Message(partition, offset, found.value(), found.key(), timestamp_ms)
-            yield topic, partition, None if error else message
+            yield topic, message.partition, None if error else message
     finally:
         consumer.close()
+
+
+def _consumer(
+    connection: Connection, refusals: Refusals, isolation_level: str, options: Mapping[str, Any] | None = None
+) -> Consumer:
+    return Consumer(
+        {
+            **connection.client_options(),
+            "group.id": GROUP,
+            "enable.auto.commit": False,
+            "enable.partition.eof": True,
+            "isolation.level": isolation_level,
+            "error_cb": refusals.note,
+            "log_level": 0,
+            **(options or {}),
+        }
+    )
+
+
+def _message(polled: Polled) -> Message:
+    partition, offset = polled.partition(), polled.offset()
+    assert partition is not None
+    assert offset is not None
+    _, timestamp_ms = polled.timestamp()
+    return Message(partition, offset, polled.value(), polled.key(), timestamp_ms)
