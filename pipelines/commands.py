@@ -386,6 +386,13 @@ class Requests(Command):
         return ["requests"]
 
 
+class Api(Command):
+    """The customers' API, in the foreground."""
+
+    def argv(self) -> list[str]:
+        return ["api"]
+
+
 class Broker(Command):
     """The embedded broker, in the foreground."""
 

@@ -134,6 +134,12 @@ class MessagesRejected(PtsError):
     exit_code = 21
 
 
+class ApiUnavailable(PtsError):
+    """The customers' API cannot start or go on: its port is taken, another one serves this home, or its store fails."""
+
+    exit_code = 22
+
+
 def error_of(exit_code: int) -> type[PtsError]:
     """The class with an exit code."""
     classes: list[type[PtsError]] = [*PtsError.__subclasses__(), PtsError]

@@ -317,6 +317,54 @@ class Airflow(SecretGroup, frozen=True):
         return None if database == "" else database
 
 
+class Api(BaseModel, frozen=True, extra="forbid"):
+    """The customers' API, `pts api`."""
+
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address on which it listens. Any other than the loopback interface's opens it to a network, "
+        "without TLS: put a proxy before it.",
+    )
+    port: int = Field(default=8000, ge=1, le=65535, description="Port of the API and of its pages.")
+    trusted_proxies: str = Field(
+        default="",
+        description="Addresses of proxies, separated by commas, whose X-Forwarded-For says who a client is. Empty: "
+        "nobody's; behind a proxy all clients are then one, and share its limits.",
+    )
+    stale_seconds: float = Field(
+        default=30.0,
+        ge=10,
+        description="How long the log may not have been read to its end until reports are no longer shown (503). A "
+        "broker's restart should fit in.",
+    )
+    wait_seconds: float = Field(
+        default=5.0, ge=0, le=60, description="How long a question for a report `atLeast` of a position waits for it."
+    )
+    requests_per_second: float = Field(
+        default=2_000.0, gt=0, description="Of all clients together; beyond it, they are asked to come again (503)."
+    )
+    client_requests_per_second: float = Field(
+        default=20.0,
+        gt=0,
+        description="Of one client, which is an address, or 64 bits of one of IPv6; beyond it 429. Three "
+        "seconds' worth may come at once.",
+    )
+    streams: int = Field(
+        default=4_000,
+        ge=1,
+        description="Most streams, and questions that wait, at a time; each takes some 30 KiB. Beyond it 503.",
+    )
+    client_streams: int = Field(
+        default=50, ge=1, description="The same of one client, as all browsers of an office are; beyond it 429."
+    )
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+
+
 class Settings(BaseSettings):
     """All settings of a deployment.
 
@@ -363,6 +411,7 @@ class Settings(BaseSettings):
     compact: Compact = Compact()
     quality: Quality = Quality()
     airflow: Airflow = Airflow()
+    api: Api = Api()
 
     @model_validator(mode="before")
     @classmethod

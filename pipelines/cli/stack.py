@@ -1,4 +1,4 @@
-"""`pts up`, `down`, `status`, `broker`, `certificates`, `airflow` and `demo`: the commands of the embedded stack."""
+"""Commands of the embedded stack: `pts up`, `down`, `status`, `broker`, `certificates`, `api`, `airflow` and `demo`."""
 
 import json
 from typing import Annotated
@@ -12,7 +12,7 @@ from pipelines.cli.common import AsJson, checked, console, current_settings
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (up, down, status, broker, certificates, demo):
+    for command in (up, down, status, broker, certificates, api, demo):
         app.command()(command)
     # What follows is Airflow's own: its options, and its --help.
     as_it_is = {"allow_interspersed_args": False, "ignore_unknown_options": True, "help_option_names": []}
@@ -21,7 +21,7 @@ def add_to(app: typer.Typer) -> None:
 
 def up(
     services: Annotated[
-        list[str] | None, typer.Argument(help="broker, stream, simulate, airflow; none: all of them.")
+        list[str] | None, typer.Argument(help="broker, stream, simulate, api, airflow; none: all of them.")
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
 ) -> None:
@@ -44,7 +44,7 @@ def down() -> None:
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show the addresses of the broker and of Airflow, and each service's state, process and log."""
+    """Show the addresses of the broker, of Airflow and of the API, and each service's state, process and log."""
     from pipelines.io.processes import airflow as airflow_io
     from pipelines.stack import stack
 
@@ -55,6 +55,7 @@ def status(as_json: AsJson = False) -> None:
         "home": str(current.home.resolve()),
         "lake": current.lake_root,
         "airflow": airflow_io.url(current),
+        "api": current.api.url,
     }
     if as_json:
         states = {
@@ -92,6 +93,16 @@ def certificates() -> None:
 
     found = job.run(commands.Certificates(), current_settings())
     typer.echo(json.dumps({name: at.isoformat() for name, at in found.items()}))
+
+
+def api() -> None:
+    """Serve the customers' API and its pages, fed by the topic package-reports, in the foreground; SIGTERM ends it.
+
+    `GET /packages/42`, `/packages/42/events`, and for people `/track/42`; `/docs` describes it.
+    """
+    from pipelines.api import server as job
+
+    job.run(commands.Api(), current_settings())
 
 
 def demo() -> None:

@@ -163,10 +163,12 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
     assert found["bootstrap_servers"] == "127.0.0.1:1234"
     assert found["lake"] == str(tmp_path / "lake")
     assert found["airflow"] == "http://127.0.0.1:8080"
+    assert found["api"] == "http://127.0.0.1:8000"
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
         "stream": "STOPPED",
         "simulate": "STOPPED",
+        "api": "STOPPED",
         "airflow-api-server": "STOPPED",
         "airflow-dag-processor": "STOPPED",
         "airflow-scheduler": "STOPPED",

@@ -1,0 +1,160 @@
+"""`pts api`: the server, with the feed beside it, until it is asked to stop."""
+
+import asyncio
+import gc
+import os
+import resource
+import socket
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from pipelines import commands
+from pipelines.api.app import Service, create_app
+from pipelines.api.feed import Feed, Freshness, KafkaSource
+from pipelines.api.hub import Hub
+from pipelines.api.limits import Limits
+from pipelines.api.report import Entry
+from pipelines.api.store import Store
+from pipelines.errors import ApiUnavailable
+from pipelines.io.kafka.connection import Connection
+from pipelines.io.processes.pid_lock import holder, lock
+from pipelines.io.processes.signals import StopRequest, signals_ask_to_stop
+from pipelines.settings import Api, Settings
+
+SHUTDOWN_SECONDS = 3
+KEEP_ALIVE_SECONDS = 20
+BACKLOG = 2_048
+FILES_BESIDE = 1_024
+"""Open files that are no streams: connections that ask once, the store, the brokers."""
+
+
+def run(_command: commands.Api, settings: Settings) -> None:
+    """Serves until SIGTERM or Ctrl-C.
+
+    Raises:
+        ApiUnavailable: The port is taken, the folder cannot be written, another API serves this home, or the store
+            cannot go on.
+        BrokerUnavailable: The secure profile's broker has made no login yet. A broker that is away is waited for.
+    """
+    api, connection = settings.api, Connection.of(settings, "api")
+    with _held(settings) as file, _listener(api) as listener, closing(_store(file)) as store:
+        _allow_files(api.streams + FILES_BESIDE)
+        freshness = Freshness(api.stale_seconds)
+        service = Service(store.entry, freshness.why_not, Hub(), Limits(api), api.wait_seconds)
+        with signals_ask_to_stop() as stop:
+            server = Server(api, service, stop)
+            server.serve_beside(Feed(store, KafkaSource(connection), freshness, server.publish), listener)
+
+
+class Server(uvicorn.Server):
+    """uvicorn, with a feed in a thread beside it. Ends when it is asked to, or when the feed has ended."""
+
+    def __init__(self, api: Api, service: Service, stop: StopRequest) -> None:
+        super().__init__(
+            uvicorn.Config(
+                create_app(service),
+                loop="uvloop",
+                http="httptools",
+                ws="none",
+                lifespan="off",
+                access_log=False,
+                log_config=None,
+                log_level="warning",
+                server_header=False,
+                proxy_headers=bool(api.trusted_proxies),
+                forwarded_allow_ips=api.trusted_proxies,
+                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
+                timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            )
+        )
+        self._hub = service.hub
+        self._stop = stop
+        self._stop_feed = threading.Event()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._feed: threading.Thread | None = None
+
+    def publish(self, news: Mapping[int, Entry], topic_id: str, positions: Mapping[int, int]) -> None:
+        """Tells the hub, in its own thread; for the feed's."""
+        if self._loop and not self._stop_feed.is_set():
+            self._loop.call_soon_threadsafe(self._hub.publish, news, topic_id, positions)
+
+    def serve_beside(self, feed: Feed, listener: socket.socket) -> None:
+        """Serves at the socket. Raises what has ended the feed."""
+        self._feed = threading.Thread(target=feed.run, args=(self._stop_feed,), name="feed")
+        try:
+            self.run(sockets=[listener])
+        finally:
+            gc.unfreeze()
+        self._feed.join()
+        if feed.failure:
+            raise feed.failure
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing: signals are the command's."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self._loop = asyncio.get_running_loop()
+        assert self._feed is not None
+        self._feed.start()
+        gc.freeze()  # what is there by now stays; to look through it again makes answers wait
+
+    async def on_tick(self, counter: int) -> bool:
+        assert self._feed is not None
+        return await super().on_tick(counter) or self._stop.is_set() or not self._feed.is_alive()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._stop_feed.set()
+        self._hub.close()  # or streams would not end
+        await super().shutdown(sockets)
+
+
+@contextmanager
+def _held(settings: Settings) -> Iterator[Path]:
+    """The store's file, in a folder that no other API uses meanwhile."""
+    folder = settings.home.resolve() / "api"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = lock(folder / "store.lock", mode=0o600)
+    except BlockingIOError as error:
+        other = holder(folder / "store.lock")
+        raise ApiUnavailable(f"Another `pts api` serves {settings.home.resolve()}, process {other}.") from error
+    except OSError as error:
+        raise ApiUnavailable(f"{folder} cannot be written: {error.strerror}. PTS_HOME names another folder.") from error
+    try:
+        yield folder / "reports.sqlite"
+    finally:
+        os.close(handle)
+
+
+def _store(file: Path) -> Store:
+    try:
+        return Store(file)
+    except sqlite3.Error as error:
+        raise ApiUnavailable(f"The API's store {file} cannot be opened: {error}.") from error
+
+
+def _listener(api: Api) -> socket.socket:
+    family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
+    try:
+        return socket.create_server((api.host, api.port), family=family, backlog=BACKLOG)
+    except OSError as error:
+        why = os.strerror(error.errno or 0)
+        raise ApiUnavailable(
+            f"{api.host} port {api.port} cannot be used: {why}. Set PTS_API__HOST and PTS_API__PORT."
+        ) from error
+
+
+def _allow_files(count: int) -> None:
+    """Each stream is an open file, of which shells permit 1,024 by default."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
