@@ -35,6 +35,7 @@ class DemoView:
         packages: The latest row of gold.remaining_stops by tracking number.
         remark: What there is to say about the services.
         airflow: Where Airflow's pages are, and for whom; nothing where it does not run.
+        api: Where the customers' pages are.
     """
 
     totals: Mapping[str, int] = field(default_factory=dict)
@@ -42,6 +43,7 @@ class DemoView:
     packages: dict[int, Mapping[str, Any]] = field(default_factory=dict)
     remark: str | None = None
     airflow: str | None = None
+    api: str | None = None
     _states: dict[str, str] = field(default_factory=dict)
     _batch: dict[str, Any] | None = None
     _courses: dict[int, list[int]] = field(default_factory=dict)
@@ -72,6 +74,8 @@ class DemoView:
         parts: list[RenderableType] = [Text(states, style="dim"), self._progress(), Text()]
         if self.airflow:
             parts.append(Text(f"Airflow     {self.airflow}"))
+        if track := self._track():
+            parts.append(Text(f"Track       {track}"))
         if self.totals:
             parts += [Text(f"Packages    {_listed(self.totals)}"), Text(f"Quarantine  {self._quarantine()}"), Text()]
         if self.packages:
@@ -88,8 +92,14 @@ class DemoView:
             f"packages: {_listed(self.totals)}; in quarantine: {self._quarantine()}",
             *packages,
             *([f"airflow: {self.airflow}"] if self.airflow else []),
+            *([f"track: {track}"] if (track := self._track()) else []),
             *([self.remark] if self.remark else []),
         ]
+
+    def _track(self) -> str | None:
+        """The page of a package to try: of the first one that is shown."""
+        number = next(iter(self.packages), None)
+        return f"{self.api}/track/{number}" if self.api and number else self.api
 
     def _progress(self) -> Text:
         if self._batch:

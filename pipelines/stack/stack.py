@@ -1,4 +1,4 @@
-"""The embedded stack: broker, job, simulated feed and Airflow under one supervisor, all of it in `$PTS_HOME`."""
+"""The embedded stack: broker, job, simulated feed, API and Airflow under one supervisor, all of it in `$PTS_HOME`."""
 
 import os
 import signal
@@ -13,6 +13,7 @@ from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes import airflow as airflow_io
 from pipelines.io.processes.log_tail import LogTail
+from pipelines.io.processes.ports import why_unusable
 from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
 from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
@@ -25,7 +26,7 @@ BROKER_READY_SECONDS = 60.0
 STOP_SECONDS = 130.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
-STOP_ORDER = ("airflow-scheduler", "stream", "simulate", "airflow-dag-processor", "airflow-api-server", "broker")
+STOP_ORDER = ("api", "airflow-scheduler", "stream", "simulate", "airflow-dag-processor", "airflow-api-server", "broker")
 """The priorities in supervisord.conf say the same."""
 
 GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
@@ -163,6 +164,8 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
         broker.prepare(settings)
     if "airflow-api-server" in missing:
         airflow.check(settings)
+    if "api" in missing and (why := why_unusable(settings.api.port, settings.api.host)):
+        raise StackError(f"Port {settings.api.port} cannot be used: {why}. Set PTS_API__PORT to a free port.")
     if supervisor.pid is None:
         supervisor.launch()
     if "broker" in missing:
@@ -178,7 +181,8 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
     if jobs or ("broker" in missing and settings.profile == "secure"):  # which also gives rights
         topics.run(commands.Topics(), settings)
     for name in jobs:
-        say(f"Starting {name}; its log is {supervisor.log(name)}")
+        place = f" at {settings.api.url}" if name == "api" else ""
+        say(f"Starting {name}{place}; its log is {supervisor.log(name)}")
         supervisor.start(name)
     for name in airflow_parts:
         supervisor.start(name)

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import httpx
 import pytest
 from confluent_kafka.admin import AdminClient
 
@@ -22,6 +23,7 @@ from pipelines.live import topics
 from pipelines.settings import Broker, Kafka, Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import stack
+from tests.integration.pts_process import wait_until
 from tests.integration.topic_deletion import delete_topics
 from tests.permissions import permitted_beyond
 
@@ -39,24 +41,36 @@ def silent(_: str) -> None:
     pass
 
 
+def is_ready(url: str) -> bool:
+    try:
+        return httpx.get(f"{url}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
 def gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists() or "zombie" in Path(f"/proc/{pid}/status").read_text()
 
 
 def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: Settings) -> None:
-    started = pts(stack_settings, "up", "broker", "--detach")
+    started = pts(stack_settings, "up", "api", "--detach")
     assert started.returncode == 0, started.stderr
     told = json.loads(pts(stack_settings, "status", "--json").stdout)
     assert told["bootstrap_servers"] == stack_settings.bootstrap_servers
     assert told["services"]["broker"]["state"] == "RUNNING"
     assert admin.answers(Connection(stack_settings.bootstrap_servers))
+    assert told["services"]["api"]["state"] == "RUNNING"
+    assert f"Starting api at {told['api']}" in started.stdout
+    log = Path(told["services"]["api"]["log"])
+    wait_until(lambda: is_ready(told["api"]), log)
 
     again = pts(stack_settings, "up", "broker")
     assert (again.returncode, again.stderr.count("\n")) == (StackError.exit_code, 1)
     assert "already runs" in again.stderr
 
     assert pts(stack_settings, "down").returncode == 0
-    assert gone(told["services"]["broker"]["pid"])
+    assert all(gone(told["services"][name]["pid"]) for name in ("broker", "api"))
+    assert log.read_text() == ""
     assert "Nothing is running" in pts(stack_settings, "down").stdout
     assert permitted_beyond(0o077, stack_settings.home) == {}, "logs and the broker's data are nobody else's"
 

@@ -70,6 +70,14 @@ def drawn(view: DemoView) -> str:
     return console.export_text()
 
 
+def test_page_of_a_package_that_is_shown_is_named_to_try() -> None:
+    view = DemoView(api="http://127.0.0.1:8000")
+    assert "track: http://127.0.0.1:8000" in view.lines()
+    view.take_packages([package(42, 5), package(43, 5)])
+    assert "track: http://127.0.0.1:8000/track/42" in view.lines()
+    assert "Track       http://127.0.0.1:8000/track/42" in drawn(view)
+
+
 def test_airflow_is_named_where_it_runs() -> None:
     view = DemoView(airflow="http://127.0.0.1:8080, as admin")
     out = io.StringIO()

@@ -19,7 +19,7 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
-from pipelines.settings import Airflow, Broker, Kafka, Settings
+from pipelines.settings import Airflow, Api, Broker, Kafka, Settings
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
 
@@ -45,12 +45,13 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize(
     ("named", "kafka", "wanted"),
     [
-        ((), Kafka(), ("broker", "stream", "simulate", *AIRFLOW)),
+        ((), Kafka(), ("broker", "stream", "simulate", "api", *AIRFLOW)),
         (("airflow",), Kafka(), ("broker", *AIRFLOW)),
         (("airflow",), EXTERNAL, AIRFLOW),
         (("simulate",), Kafka(), ("broker", "simulate")),
         (("broker",), Kafka(), ("broker",)),
-        ((), EXTERNAL, ("stream", *AIRFLOW)),
+        ((), EXTERNAL, ("stream", "api", *AIRFLOW)),
+        (("api",), Kafka(), ("broker", "api")),
         (("simulate",), EXTERNAL, ("simulate",)),
         (("stream",), EXTERNAL, ("stream",)),
     ],
@@ -82,6 +83,14 @@ def test_taken_port_of_airflow_is_named_with_its_setting(taken_port: int, tmp_pa
 
     with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_AIRFLOW__PORT"):
         stack.start(["airflow"], settings, print)
+    assert not stack.is_running(settings)
+
+
+def test_taken_port_of_the_api_is_named_with_its_setting(taken_port: int, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, kafka=EXTERNAL, api=Api(port=taken_port))
+
+    with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_API__PORT"):
+        stack.start(["api"], settings, print)
     assert not stack.is_running(settings)
 
 
@@ -213,8 +222,8 @@ def test_secrets_of_the_secure_profile_are_made_once_and_for_this_user_alone(tmp
         passwords = broker.prepare(settings)
     finally:
         os.umask(before)
-    assert set(passwords) == {"admin", "job", "simulator"}
-    assert len(set(passwords.values())) == 3
+    assert set(passwords) == {"admin", "job", "simulator", "api"}
+    assert len(set(passwords.values())) == 4
     assert min(map(len, passwords.values())) >= 40
     assert permitted_beyond(0o077, secrets_of(tmp_path)) == {}
     assert broker.prepare(settings) == passwords

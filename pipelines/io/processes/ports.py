@@ -1,15 +1,15 @@
-"""TCP ports of the loopback interface."""
+"""TCP ports of this machine."""
 
 import socket
 
 
-def why_unusable(port: int) -> str | None:
+def why_unusable(port: int, host: str = "127.0.0.1") -> str | None:
     """Why a server could not listen there, in the system's words; None where it could."""
-    with socket.socket() as listener:
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
         # As servers bind: connections of a former one that still linger are no obstacle.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            listener.bind(("127.0.0.1", port))
+            listener.bind((host, port))
         except OSError as error:
             return error.strerror or str(error)
     return None
