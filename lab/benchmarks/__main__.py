@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.benchmarks import freshness
+from lab.benchmarks.api import Load, api_of_ours
 from lab.benchmarks.comparison import comparison_of_ours
 from lab.benchmarks.correction import correction_of_ours
 from lab.benchmarks.drains import Drains
@@ -113,6 +114,11 @@ def measure(
         if "stack" in options.parts and "ours" in options.contenders:
             found = stack_of_ours(work / f"stack-{round_}")
             record({"part": "stack", "contender": "ours", "round": round_, **found})
+        if "api" in options.parts and "ours" in options.contenders:
+            for rate in options.rates:
+                load = Load(options.packages, rate, options.seconds, options.streams, options.requests)
+                found = api_of_ours(work / f"api-{rate}-{round_}", logs, load)
+                record({"part": "api", "contender": "ours", "round": round_, "rate": rate, **found})
 
 
 def _freshness(
@@ -169,6 +175,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--compared", type=int, help="scans in each of two lakes compared")
     parser.add_argument("--growth-rate", type=int, help="scans/s of the feed on them")
     parser.add_argument("--growth-seconds", type=int, help="length of that feed")
+    parser.add_argument("--streams", type=int, help="open streams of the API")
+    parser.add_argument("--requests", type=int, help="requests/s to the API")
     parser.add_argument("--only", dest="parts", type=_one_of(PARTS), help=f"parts: {', '.join(PARTS)}, or drain")
     parser.add_argument("--contenders", type=_one_of(CONTENDERS), help=f"who takes part: {', '.join(CONTENDERS)}")
     parser.add_argument(

@@ -47,12 +47,12 @@ def freshness_of_ours(work: Path, logs: Path, packages: int, rate: int, seconds:
             live_job(place, logs / f"ours-{rate}.jsonl") as job,
             Arrivals(servers, PACKAGE_REPORTS.name) as arrivals,
         ):
-            costs = _feed(servers, packages, rate, seconds, Tree(job.process.pid))
+            costs = fed(servers, packages, rate, seconds, Tree(job.process.pid))
             ended_at = time.time()
             wanted = packages + rate * seconds
             is_through = job.await_batches(lambda found: sum(b["records"] for b in found) >= wanted, SETTLE_SECONDS)
             settled_seconds = time.time() - ended_at if is_through else None
-        batches, scans, since = job.batches(), _scans(servers, work), ended_at - seconds / 2
+        batches, scans, since = job.batches(), scans_on(servers, work), ended_at - seconds / 2
         return {
             **costs,
             "gold": asdict(until_commit(scans, _commits(place), since)),
@@ -74,14 +74,14 @@ def freshness_of_flink(work: Path, logs: Path, packages: int, rate: int, seconds
         try:
             driver.ask(f"start {flink.script('latency', servers, folder)}")
             with Arrivals(servers, flink.reports_topic(folder)) as arrivals:
-                costs = _feed(servers, packages, rate, seconds, Tree(driver.process.pid))
+                costs = fed(servers, packages, rate, seconds, Tree(driver.process.pid))
                 ended_at = time.time()
                 arrivals.await_quiet(SETTLE_SECONDS)
         finally:
             driver.kill()
         return {
             **costs,
-            "topic": asdict(until_message(_scans(servers, work), arrivals.table(), ended_at - seconds / 2)),
+            "topic": asdict(until_message(scans_on(servers, work), arrivals.table(), ended_at - seconds / 2)),
         }
 
 
@@ -99,7 +99,7 @@ def starts_of_ours(work: Path, logs: Path) -> dict[str, Any]:
     return found
 
 
-def _feed(servers: str, packages: int, rate: int, seconds: int, tree: Tree) -> dict[str, Any]:
+def fed(servers: str, packages: int, rate: int, seconds: int, tree: Tree) -> dict[str, Any]:
     """Runs the feed to its end; tells what the job costs meanwhile, CPU over the second half."""
     process = steady_feed.command(servers, packages, rate, seconds).start(Path("/dev/null"), stdout=PIPE)
     try:
@@ -120,7 +120,7 @@ def _feed(servers: str, packages: int, rate: int, seconds: int, tree: Tree) -> d
     }
 
 
-def _scans(servers: str, work: Path) -> pa.Table:
+def scans_on(servers: str, work: Path) -> pa.Table:
     """All scans on the log, as `delays.SCANS`."""
     dump(servers, work / "log.parquet")
     return scans_in(work / "log.parquet")

@@ -7,7 +7,18 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 HOME = ROOT / "var" / "benchmarks"
 """Ignored by git. `peers` holds what was downloaded for the peers, `results` the figures, `runs` the data of a run."""
 
-PARTS = ("drain-cold", "drain-warm", "profile", "freshness", "start", "growth", "correction", "comparison", "stack")
+PARTS = (
+    "drain-cold",
+    "drain-warm",
+    "profile",
+    "freshness",
+    "start",
+    "growth",
+    "correction",
+    "comparison",
+    "stack",
+    "api",
+)
 PEERS_TAKE_PART_IN = ("drain-cold", "drain-warm", "freshness")
 CONTENDERS = ("ours", "flink-light", "flink-full", "tutorial", "pathway", "plain-loop", "spark-noop", "duckdb")
 COLD = ("ours", "flink-light", "flink-full", "spark-noop")
@@ -35,6 +46,8 @@ class Options:
         compared: Scans in each of the two lakes that are compared.
         growth_rate: Scans per second of the feed on them.
         growth_seconds: How long that lasts; the second half counts.
+        streams: Open streams of the API.
+        requests: Requests per second to the API.
         parts: Those of `PARTS` that are run.
         contenders: Those of `CONTENDERS` that take part.
     """
@@ -49,6 +62,8 @@ class Options:
     compared: int = 10_000_000
     growth_rate: int = 1_000
     growth_seconds: int = 150
+    streams: int = 2_000
+    requests: int = 1_000
     parts: tuple[str, ...] = ("drain-cold", "drain-warm", "freshness", "start")
     contenders: tuple[str, ...] = CONTENDERS
 

@@ -31,6 +31,7 @@ def markdown(results: Results) -> str:
         ("History corrected while the job is live", correction_table(results)),
         ("Two large lakes compared", comparison_table(results)),
         ("The embedded stack", stack_table(results)),
+        ("The customers' API beside the job", api_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -174,6 +175,34 @@ def stack_table(results: Results) -> str:
         "broker, job and feed, resident, MiB": number(measure(runs, "others_mib"), 0),
     }
     return table(("what", "measured"), rows.items()) if runs else ""
+
+
+def api_table(results: Results) -> str:
+    rows = []
+    for rate in sorted({run["rate"] for run in results.of("api", "ours")}):
+        runs = results.of("api", "ours", rate=rate)
+        answers = [measure(runs, f"answers.{name}_milliseconds") for name in ("p50", "p95", "p99")]
+        rows.append(
+            [
+                f"{rate:,}",
+                f"{runs[0]['streams']:,}",
+                f"{number(measure(runs, 'answers.per_second'), 0)} ({number(measure(runs, 'answers.failed'), 0)})",
+                " / ".join(number(value, 1) for value in answers),
+                quantiles(runs, "topic"),
+                quantiles(runs, "client"),
+                number(measure(runs, "cpu_share"), 2),
+                number(measure(runs, "resident_mib"), 0),
+            ]
+        )
+    head = (
+        "scans/s",
+        "streams",
+        "answers/s (failed)",
+        "answer, p50 / p95 / p99 ms",
+        "append -> message, p50 / p95 / p99 s",
+    )
+    more = ("append -> event at the client, p50 / p95 / p99 s", "API: cores used", "API: resident, MiB")
+    return table((*head, *more), rows)
 
 
 def rows_table(results: Results) -> str:
