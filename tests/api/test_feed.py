@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.errors import AccessRefused, ApiUnavailable, BrokerUnavailable
 from pipelines.io.kafka.consumer import Message
-from tests.api.makers import MemoryTopic, Rounds, Stand, entry, message, stand, tombstone
+from tests.api.makers import MemoryTopic, Rounds, entry, message, stand, tombstone
 
 
 def test_store_is_vouched_for_once_it_is_where_the_topic_ended(tmp_path: Path) -> None:
@@ -55,13 +55,13 @@ def test_topic_that_is_another_one_is_read_from_its_beginning(change: str, tmp_p
             other.partitions[0] = made.topic.partitions[0][:1]
             other.partitions[2] = []
             other.add(message(1, 8), message(2, 8))
-        following = Stand(made.store, other)
-        following.feed.follow(Rounds(0))
+        made.feed._source = other
+        made.feed.follow(Rounds(0))
         assert made.store.entry(7) is None, "what is not of this topic is forgotten first"
-        assert following.freshness.why_not()
-        following.read()
+        assert made.freshness.why_not()
+        made.read()
         assert made.store.entry(8) is not None
-        assert following.freshness.why_not() is None
+        assert made.freshness.why_not() is None
 
 
 def test_topic_that_becomes_another_one_meanwhile_ends_the_following(

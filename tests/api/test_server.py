@@ -95,7 +95,9 @@ def test_feed_that_ends_ends_the_server(tmp_path: Path) -> None:
             running.serve_beside(made.feed, listener)
 
 
-def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(tmp_path: Path) -> None:
+def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with stand(tmp_path, message(0)) as made:
         api, stop = Api(port=unused_ports()[0]), StopRequest()
         running = served(made, api.port, stop)
@@ -118,3 +120,4 @@ def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(tmp_path
         listener.join(timeout=10)
         assert not listener.is_alive()
         assert sum(line == "event: report" for line in told) >= 3
+    assert caplog.messages == [], "no stream had to be cancelled"
