@@ -25,10 +25,10 @@ HOLD_SECONDS = 12.0
 class Clients:
     """Streams of packages 1, 2, … and requests for the same."""
 
-    def __init__(self, url: str, streams: int, rate: int, seconds: float) -> None:
+    def __init__(self, url: str, streams: int, rate: int, seconds: float, hold_seconds: float = HOLD_SECONDS) -> None:
         parts = urlsplit(url)
         self._host, self._port = parts.hostname or "", parts.port or 80
-        self._streams, self._rate, self._seconds = streams, rate, seconds
+        self._streams, self._rate, self._seconds, self._hold_seconds = streams, rate, seconds, hold_seconds
         self._packages, self._offsets, self._times = array("q"), array("q"), array("d")
         self._took = array("d")
         self._failed = 0
@@ -50,7 +50,7 @@ class Clients:
                 sent += 1
             await asyncio.sleep(0.001)
         await due.join()
-        await asyncio.sleep(HOLD_SECONDS)
+        await asyncio.sleep(self._hold_seconds)
         for task in (*asking, *listening):
             task.cancel()
 
