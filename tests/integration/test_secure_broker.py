@@ -30,6 +30,7 @@ from pipelines.errors import AccessRefused
 from pipelines.io.kafka import admin, consumer
 from pipelines.io.kafka.connection import Connection, Principal, secrets_of
 from pipelines.io.kafka.log import KafkaLog, OffsetRange
+from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.spark import spark_job
 from pipelines.kafka_security import Security
 from pipelines.live import topics
@@ -91,8 +92,7 @@ def test_wrong_password_is_named(client: Client, spark: SparkSession, secure: Se
         (produces, "job", "ship-events"),
         (produces, "job", "ship-routes"),
         (asks, "api", "ship-events"),
-        (consumes, "api", "ship-routes"),
-        (produces, "api", "package-reports"),
+        (asks, "api", "ship-routes"),
     ],
 )
 def test_who_was_not_given_a_right_has_none(
@@ -102,7 +102,7 @@ def test_who_was_not_given_a_right_has_none(
         client(Connection.of(secure, principal), topic, spark)
 
 
-def test_api_reads_reports_also_where_the_broker_began_without_its_login(secure: Settings) -> None:
+def test_api_reads_reports_and_writes_none_also_where_the_broker_began_without_its_login(secure: Settings) -> None:
     """As that of a home which an earlier version made."""
     connection, name = Connection.of(secure, "api"), PACKAGE_REPORTS.name
     client = AdminClient(Connection.of(secure, "admin").client_options())
@@ -112,6 +112,10 @@ def test_api_reads_reports_also_where_the_broker_began_without_its_login(secure:
     with pytest.raises(AccessRefused, match="refuse the login"):
         admin.extent(connection, name)
     topics.run(commands.Topics(), secure)
+    producer = LogProducer(connection, is_idempotent=False)
+    producer.append([(name, b"1", b"a record", int(time.time() * 1000))])
+    with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
+        producer.flush()
     found = admin.extent(connection, name)
     read = next(batch for batch in consumer.follow(connection, name, found.begin) if batch)
     assert read
