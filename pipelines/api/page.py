@@ -11,7 +11,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipelines.api.problems import Problem, not_a_number
-from pipelines.api.report import DIGITS, LARGEST, Entry
+from pipelines.api.report import Entry, number_in
 from pipelines.api.stream import event_id
 from pipelines.api.texts import LANGUAGES, Texts, language_of
 from pipelines.errors import printable
@@ -44,11 +44,11 @@ def add_to(app: FastAPI, report: Callable[[int], Entry], topic_id: Callable[[], 
     @app.get("/track", include_in_schema=False)
     async def asked(number: str = "", lang: Language = None) -> Response:
         suffix = f"?lang={lang}" if lang in LANGUAGES else ""
-        return RedirectResponse(f"/track/{_number(number) or 0}{suffix}", 303)
+        return RedirectResponse(f"/track/{number_in(number.strip()) or 0}{suffix}", 303)
 
     @app.get("/track/{number}", include_in_schema=False)
     async def track(request: Request, number: str, lang: Language = None) -> Response:
-        texts, known = _texts(request, lang), _number(number)
+        texts, known = _texts(request, lang), number_in(number.strip())
         try:
             if known is None:
                 raise not_a_number()
@@ -89,11 +89,6 @@ def shown(report: dict[str, Any], texts: Texts) -> dict[str, Any]:
         "progress": {"value": current, "max": end} if has_progress else None,
         "at": moment and {"machine": report["occurredAt"], "human": texts.moment(moment)},
     }
-
-
-def _number(text: str) -> int | None:
-    number = int(text) if DIGITS.fullmatch(text.strip()) else 0
-    return number if 1 <= number <= LARGEST else None
 
 
 def _texts(request: Request, lang: str | None) -> Texts:

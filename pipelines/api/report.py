@@ -143,6 +143,10 @@ def entry_of(number: int, partition: int, offset: int, value: bytes | None) -> E
 
 def number_of(key: bytes | None) -> int | None:
     """The package that a message is about; None for a key that is no tracking number."""
-    text = (key or b"").decode("ascii", "replace")
+    return number_in((key or b"").decode("ascii", "replace"))
+
+
+def number_in(text: str) -> int | None:
+    """The tracking number that a text is; None for one that is none."""
     number = int(text) if DIGITS.fullmatch(text) else 0
     return number if 1 <= number <= LARGEST else None
