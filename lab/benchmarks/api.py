@@ -61,6 +61,7 @@ def api_of_ours(work: Path, logs: Path, load: Load) -> dict[str, Any]:
             Arrivals(servers, PACKAGE_REPORTS.name) as arrivals,
         ):
             job.await_batches(lambda found: sum(batch["records"] for batch in found) >= load.packages, SETTLE_SECONDS)
+            _await_reports(url, load.streams)
             events = work / "events.json"
             clients = _clients(url, load, events).start(logs / f"api-clients-{load.rate}.log", stdout=PIPE)
             try:
@@ -107,7 +108,7 @@ def served(settings: Settings, work: Path, log: Path, load: Load) -> Iterator[tu
     process = command.start(log, stdout=subprocess.DEVNULL)
     try:
         deadline = time.monotonic() + READY_SECONDS
-        while not _is_ready(api.url):
+        while not _is_there(f"{api.url}/readyz"):
             if time.monotonic() > deadline or process.poll() is not None:
                 raise RunFailed(f"pts api does not get ready. Its output: {log}")
             time.sleep(0.1)
@@ -116,9 +117,18 @@ def served(settings: Settings, work: Path, log: Path, load: Load) -> Iterator[tu
         end(process)
 
 
-def _is_ready(url: str) -> bool:
+def _await_reports(url: str, streams: int) -> None:
+    """Returns when the API has reports of the packages that will be asked for, as far as a look at some tells."""
+    deadline = time.monotonic() + READY_SECONDS
+    while not all(_is_there(f"{url}/packages/{number}") for number in range(1, streams + 1, 97)):
+        if time.monotonic() > deadline:
+            raise RunFailed("The API does not get the reports.")
+        time.sleep(0.1)
+
+
+def _is_there(url: str) -> bool:
     try:
-        return httpx.get(f"{url}/readyz").is_success
+        return httpx.get(url).is_success
     except httpx.TransportError:
         return False
 
