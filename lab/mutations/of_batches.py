@@ -5,6 +5,7 @@ from lab.mutations.mutation import Mutation
 GRAPH = "pipelines/graph.py"
 ASKED = "pipelines/engine/batch.py"
 BATCH = "pipelines/engine/micro_batch.py"
+INPUTS = "pipelines/engine/flow_inputs.py"
 TASKS = "pipelines/engine/record_tasks.py"
 CYCLE = "pipelines/engine/schedule.py"
 RUNNER = "pipelines/engine/runner.py"
@@ -127,11 +128,11 @@ MUTATIONS = (
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour back",
-        BATCH, _AROUND, "begin, end = first - margin // MICROSECOND + 2, last + margin // MICROSECOND", AN_HOUR,
+        INPUTS, _AROUND, "begin, end = first - margin // MICROSECOND + 2, last + margin // MICROSECOND", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "scans are read two microseconds less than an hour ahead",
-        BATCH, _AROUND, "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND - 2", AN_HOUR,
+        INPUTS, _AROUND, "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND - 2", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "nothing is read around new scans",
@@ -139,16 +140,16 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
-        BATCH, "return self._added(table, self._unfolded(flow, topic))", "return self._lake.rows(table)", OWN_PACE,
+        INPUTS, "return self._added(table, self.unfolded(flow, topic))", "return self._lake.rows(table)", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it always takes what the batch wrote",
-        BATCH, "if all(part in self._batch.ranges for part in self._unfolded(flow, topic)):", "if True:", OWN_PACE,
+        INPUTS, "if all(part in self._batch.ranges for part in self.unfolded(flow, topic)):", "if True:", OWN_PACE,
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
-        BATCH, "return _of(topic, ranges_between(reached, self._reach(flow).offsets))", "return self._batch.ranges",
-        OWN_PACE,
+        INPUTS, "return of_topic(topic, ranges_between(reached, self.reach(flow).offsets))",
+        "return self._batch.ranges", OWN_PACE,
     ),
     Mutation(
         SUMS, "the table's counts are replaced by the batch's",
@@ -234,7 +235,7 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
-        BATCH, "ranges_between({}, self._reach(flow).offsets)", "ranges_between({}, self._batch.reach.offsets)", UP_TO,
+        INPUTS, "ranges_between({}, self.reach(flow).offsets)", "ranges_between({}, self._batch.reach.offsets)", UP_TO,
     ),
     Mutation(
         CADENCES, "a turn that was cut off is not known again",
@@ -255,8 +256,8 @@ MUTATIONS = (
     ),
     Mutation(
         DEFERRED, "a large table moves with every batch",
-        BATCH, "        if pays(self._lake.row_count(flow.into), self._input_size(flow)):\n            return False\n",
-        "        return False\n", WAITS_FOR_CYCLE,
+        BATCH, "if pays(self._lake.row_count(flow.into), self._inputs.estimated_rows(flow)):", "if True:",
+        WAITS_FOR_CYCLE,
     ),
     Mutation(
         DEFERRED, "a cycle does not begin with it",

@@ -18,20 +18,20 @@ from pyspark.sql import DataFrame
 from pipelines.contracts.topics import Topic
 from pipelines.contracts.wire import Wire
 from pipelines.engine import record_tasks
-from pipelines.engine.batch import Batch, Reach, Standing
+from pipelines.engine.batch import Batch, Standing
+from pipelines.engine.flow_inputs import FlowInputs, of_topic
 from pipelines.engine.record_tasks import RecordFlow, Written
 from pipelines.engine.schedule import pays
-from pipelines.graph import ACCEPTED, FLOWS, Around, Current, Flow, Judged, Known, New, Read, flows_into, tables_of
+from pipelines.graph import ACCEPTED, FLOWS, Flow, Known, flows_into, tables_of
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
-from pipelines.io.kafka.log import OffsetRange, RecordLog, is_of_a_time, ranges_between, starts, within
+from pipelines.io.kafka.log import RecordLog, is_of_a_time, ranges_between, within
 from pipelines.session import planned_for
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
 from pipelines.tables import Table
-from pipelines.transforms.expiry import going_on_from, is_expired
+from pipelines.transforms.expiry import is_expired
 from pipelines.transforms.judge import judged
-from pipelines.transforms.windows import MICROSECOND
 
 
 class MicroBatch:
@@ -64,11 +64,12 @@ class MicroBatch:
         self._deferred: frozenset[str] = frozenset()
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
+        self._inputs = FlowInputs(batch, standing, lake, flows, self._commits)
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
         self._deferred = frozenset(flow.name for flow in self._flows if self._is_deferred(flow))
-        todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._has_input(flow))]
+        todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._is_given(flow))]
         self._run([flow for flow in todo if flow.turn is None])
         self._run([flow for flow in todo if flow.turn])
         row = LedgerRow(
@@ -93,7 +94,7 @@ class MicroBatch:
         reading: dict[str, Future[None]] = {}
         running: dict[str, Future[None]] = {}
         with (
-            planned_for(self._lake.spark, max(map(self._input_size, flows))),
+            planned_for(self._lake.spark, max(map(self._inputs.estimated_rows, flows))),
             ThreadPoolExecutor(len(topics) + len(flows)) as pool,
         ):
             for name, topic in topics.items():
@@ -115,7 +116,7 @@ class MicroBatch:
     def _moves(self, flow: Flow) -> bool:
         following = self._batch.following
         is_its_turn = bool(following and flow.turn in following.turns) if flow.turn else flow.name not in self._deferred
-        return is_its_turn or flow.into.name in self._batch.rebuilds
+        return is_its_turn or self._inputs.is_rebuilt(flow)
 
     def _is_deferred(self, flow: Flow) -> bool:
         """Whether the flow's table waits for a later batch. Not where this batch has written it before it was cut off:
@@ -123,20 +124,13 @@ class MicroBatch:
         """
         if not flow.is_deferred_when_large or (self._batch.following and self._batch.following.ends_deferral):
             return False
-        if pays(self._lake.row_count(flow.into), self._input_size(flow)):
+        if pays(self._lake.row_count(flow.into), self._inputs.estimated_rows(flow)):
             return False
         return not self._lake.commit_by(flow.into, self._transaction(flow))
 
     def _tells(self, flow: Flow) -> bool:
         """Whether the batch has something to publish, be the table deferred or not."""
         return flow.publishes is not None and any(self._batch.size(topic.name) for topic in flow.publishes.sources)
-
-    def _reach(self, flow: Flow) -> Reach:
-        """Up to where on the log the flow brings its table."""
-        following = self._batch.following
-        if following and flow.turn in following.turns and flow.into.name not in self._batch.rebuilds:
-            return following.up_to
-        return self._batch.reach
 
     def _state(self, table: Table) -> TableState:
         before = self._standing.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
@@ -147,18 +141,13 @@ class MicroBatch:
         written = [self._commits[name].version for name in writers if name in self._commits]
         return TableState(
             version=max(written, default=before.version),
-            position=self._reach(flows[0]).batch_id if flows else self._batch.batch_id,
+            position=self._inputs.reach(flows[0]).batch_id if flows else self._batch.batch_id,
             expired_before=None if table.name in self._batch.rebuilds else before.expired_before,
         )
 
-    def _has_input(self, flow: Flow) -> bool:
+    def _is_given(self, flow: Flow) -> bool:
         """A batch often holds records of one topic only, or none that is accepted: nothing to write then."""
-        return flow.into.name in self._batch.rebuilds or bool(self._input_size(flow))
-
-    def _input_size(self, flow: Flow) -> int:
-        """How many records or new rows the flow is given."""
-        topics = (read.topic for read in flow.reads.values() if isinstance(read, Judged | New))
-        return sum(part.size for topic in topics for part in self._unfolded(flow, topic))
+        return self._inputs.is_rebuilt(flow) or bool(self._inputs.estimated_rows(flow))
 
     def _counts(self, topic: str) -> Counts:
         """Duplicates are what is left of the records read."""
@@ -174,10 +163,10 @@ class MicroBatch:
     def _read(self, topic: Topic, flows: list[Flow]) -> None:
         """Has the records of a topic judged, and files of the flows' tables written, but for what stands already."""
         begin: dict[int, int] = {}
-        for part in (part for flow in flows for part in self._unfolded(flow, topic)):
+        for part in (part for flow in flows for part in self._inputs.unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
-        ranges = _of(topic, wanted)
+        ranges = of_topic(topic, wanted)
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
         try:
             written = self._write(topic, self._log.records(topic.name, ranges), missing)
@@ -191,7 +180,7 @@ class MicroBatch:
         return record_tasks.write(
             judged(records, topic, self._wires[topic.name]),
             [self._record_flow(flow) for flow in flows],
-            within(_of(topic, self._batch.ranges)),
+            within(of_topic(topic, self._batch.ranges)),
             self._batch.started_at,
         )
 
@@ -203,7 +192,7 @@ class MicroBatch:
             into=flow.into,
             folder=self._lake.path(flow.into),
             by=flow.by,
-            where=within(self._unfolded(flow, flow.topic)),
+            where=within(self._inputs.unfolded(flow, flow.topic)),
             known=known,
             version=self._lake.version(flow.into),
         )
@@ -219,16 +208,17 @@ class MicroBatch:
 
     def _fold(self, flow: Flow) -> Change | None:
         """What the flow's query gives, in its table."""
-        is_rebuilt = flow.into.name in self._batch.rebuilds
+        is_rebuilt = self._inputs.is_rebuilt(flow)
         if not is_rebuilt and (found := self._lake.commit_by(flow.into, self._transaction(flow))):
             return found
         with closing(duck.cursor()) as cursor:
             for name, read in flow.reads.items():
-                cursor.execute(f"CREATE TEMP VIEW {name} AS {self._rows(cursor, flow, read)}")
+                cursor.execute(f"CREATE TEMP VIEW {name} AS {self._inputs.rows(cursor, flow, read)}")
             cursor.execute(f"CREATE TEMP TABLE changed AS FROM ({flow.by}) WHERE {self._is_kept(flow)}")
             if flow.publishes and self._tells(flow):
                 own = (
-                    within(_of(topic, self._batch.ranges), prefix) for topic, prefix in flow.publishes.sources.items()
+                    within(of_topic(topic, self._batch.ranges), prefix)
+                    for topic, prefix in flow.publishes.sources.items()
                 )
                 cursor.execute(f"CREATE TEMP VIEW reports AS FROM changed WHERE {' OR '.join(own)}")
                 self._log.send(cursor.sql(flow.publishes.by).to_arrow_table(), flow.publishes.topic.name)
@@ -254,61 +244,11 @@ class MicroBatch:
     def _is_kept(self, flow: Flow) -> str:
         """A late scan does not bring back, in part, what was let go as a whole."""
         state = self._standing.tables.get(flow.into.name)
-        if flow.into.name in self._batch.rebuilds or flow.archive or not state:
+        if self._inputs.is_rebuilt(flow) or flow.archive or not state:
             return "true"
         return f"NOT {is_expired(flow.into.expiry, state.expired_before)}"
-
-    def _rows(self, cursor: Cursor, flow: Flow, read: Read) -> str:
-        """A query that gives what the flow reads."""
-        match read:
-            case New(table, topic):
-                if all(part in self._batch.ranges for part in self._unfolded(flow, topic)):
-                    writers = (each.name for each in flows_into(table, self._flows))
-                    own = [self._commits[name] for name in writers if name in self._commits]
-                    return self._lake.added(own, table)
-                return self._added(table, self._unfolded(flow, topic))
-            case Around(new, margin):
-                micros = "min(epoch_us(occurred_at)), max(epoch_us(occurred_at))"
-                ((first, last),) = cursor.execute(f"SELECT {micros} FROM ({self._rows(cursor, flow, new)})").fetchall()
-                if first is None:
-                    return data_files.empty_rows(new.table)
-                begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND
-                rows = self._lake.rows(new.table, "occurred_at", [(begin, end + 1)])
-                until_now = within(_of(new.topic, ranges_between({}, self._reach(flow).offsets)))
-                near = f"occurred_at BETWEEN make_timestamptz({begin}) AND make_timestamptz({end})"
-                return f"SELECT * FROM ({rows}) WHERE {near} AND ({until_now})"
-            case Current(table, archive):
-                return self._current(flow, table, archive)
-            case Judged() | Known():
-                raise AssertionError(f"{flow.name} is run by tasks")
-
-    def _current(self, flow: Flow, table: Table, archive: Table | None) -> str:
-        if table != flow.into:
-            return self._lake.rows(table)
-        if table.name in self._batch.rebuilds:
-            return data_files.empty_rows(table)
-        if not (archive and self._lake.version(archive)):
-            return self._lake.rows(table)
-        new = [name for name, read in flow.reads.items() if isinstance(read, New)]
-        return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)
-
-    def _unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
-        """What of a topic the flow's table does not hold yet."""
-        is_rebuilt = flow.into.name in self._batch.rebuilds
-        begin = {} if is_rebuilt or self._standing.tables else starts(self._batch.ranges)  # of a lake's first batch
-        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, begin)
-        return _of(topic, ranges_between(reached, self._reach(flow).offsets))
-
-    def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> str:
-        """The rows of a table that come from ranges of one topic."""
-        spans = [(part.start, part.end) for part in ranges]
-        return f"SELECT * FROM ({self._lake.rows(table, 'kafka_offset', spans)}) WHERE {within(ranges)}"
 
 
 def _of_archive(flow: Flow) -> str:
     """Names the commit to the archive of the flow's table."""
     return f"{flow.name}.archive"
-
-
-def _of(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
-    return tuple(part for part in ranges if part.topic == topic.name)

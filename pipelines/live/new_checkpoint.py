@@ -13,6 +13,7 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.engine.batch import Standing
 from pipelines.engine.integrity import NEW_CHECKPOINT, state_of
 from pipelines.errors import InvalidInput, LakeMismatch, NotFound
+from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake, is_gold, way_out
 from pipelines.io.delta.table_log import Change, Transaction
@@ -30,7 +31,7 @@ from pipelines.live.resume import (
 )
 from pipelines.state.exclusion import deleting_files
 from pipelines.state.ledger import NOTHING_YET, Counts, Ledger, LedgerRow, TableState
-from pipelines.tables import OPS_BATCHES, TABLES, Table
+from pipelines.tables import OPS_BATCHES, Table
 
 NO_BATCH = -1
 """What stands before the first batch, in the lake and of a checkpoint."""
@@ -66,7 +67,7 @@ def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets)
     ledger = Ledger(lake)
     last = ledger.last()
     check_ledger(last, checkpoint)
-    changes = {table.name: _changes(lake, table, last) for table in _tables()}
+    changes = {table.name: _changes(lake, table, last) for table in tables_of()}
     writers = {change.transaction.writer for each in changes.values() for change in each if change.transaction}
     if _fits(last, checkpoint, writers):
         raise InvalidInput(
@@ -81,10 +82,6 @@ def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets)
     checkpoint.set_aside()
     checkpoint.begin(query_id, start)
     ledger.append(_row(lake, base, query_id), Transaction(f"{NEW_CHECKPOINT}/ledger", batch_id))
-
-
-def _tables() -> list[Table]:
-    return [table for table in TABLES if table != OPS_BATCHES]
 
 
 def _changes(lake: Lake, table: Table, last: LedgerRow | None) -> list[Change]:
@@ -119,16 +116,16 @@ def _nothing_yet(begin: Offsets, writers: set[str]) -> LedgerRow:
         committed_at=now,
         ranges=ranges_between(begin, begin),
         counts={topic.name: Counts(0, 0, 0, 0) for topic in INPUT_TOPICS},
-        tables={table.name: TableState(0, NOTHING_YET) for table in _tables()},
+        tables={table.name: TableState(0, NOTHING_YET) for table in tables_of()},
     )
 
 
 def _restore(lake: Lake, base: LedgerRow, changes: Changes, batch_id: int) -> None:
     """Gives the tables that are ahead the rows that the ledger says, after all tables were looked at."""
-    versions = {table.name: _version_before(lake, table, base, changes[table.name]) for table in _tables()}
+    versions = {table.name: _version_before(lake, table, base, changes[table.name]) for table in tables_of()}
     ahead = {name: version for name, version in versions.items() if version is not None}
     with deleting_files(lake.root) if ahead else nullcontext():
-        for table in _tables():
+        for table in tables_of():
             if table.name in ahead:
                 delta_rs.restore(lake.path(table), ahead[table.name], _restoring(table, batch_id))
 
@@ -162,7 +159,7 @@ def _is_back(table: Table, base: LedgerRow, changes: list[Change]) -> bool:
 
 def _row(lake: Lake, base: LedgerRow, query_id: str) -> LedgerRow:
     """The ledger's next row: nothing is read, and the tables are where they were."""
-    batch_id, now = base.batch_id + 1, datetime.now(UTC)
+    batch_id = base.batch_id + 1
 
     def state(table: Table) -> TableState:
         known, changes = base.tables[table.name], _changes(lake, table, base)
@@ -172,13 +169,6 @@ def _row(lake: Lake, base: LedgerRow, query_id: str) -> LedgerRow:
             position=batch_id if known.position == base.batch_id else known.position,
         )
 
-    return LedgerRow(
-        batch_id=batch_id,
-        checkpoint_id=query_id,
-        checkpoint_batch_id=NO_BATCH,
-        started_at=now,
-        committed_at=now,
-        ranges=ranges_between(base.end_offsets, base.end_offsets),
-        counts={topic: Counts(0, 0, 0, 0) for topic in base.counts},
-        tables={table.name: state(table) for table in _tables() if table.name in base.tables},
-    )
+    states = {table.name: state(table) for table in tables_of() if table.name in base.tables}
+    row = base.followed_by(states, datetime.now(UTC))
+    return replace(row, checkpoint_id=query_id, checkpoint_batch_id=NO_BATCH)

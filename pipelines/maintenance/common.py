@@ -3,7 +3,7 @@
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pyspark.sql import SparkSession
 
@@ -14,7 +14,7 @@ from pipelines.io.delta.lake import Lake
 from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.state.handover import handed_over
-from pipelines.state.ledger import Counts, Ledger, LedgerRow
+from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.snapshots import is_settled
 from pipelines.state.writer_lease import writer_code
 from pipelines.tables import OPS_BATCHES, TABLES
@@ -79,15 +79,6 @@ def end(
         for table in TABLES
         if (state := last.tables.get(table.name))
     }
-    row = replace(
-        last,
-        batch_id=batch.batch_id,
-        started_at=batch.started_at,
-        committed_at=datetime.now(UTC),
-        ranges=batch.ranges,
-        counts={topic: Counts(0, 0, 0, 0) for topic in last.counts},
-        tables=states,
-        replay_id=None,
-    )
+    row = last.followed_by(states, batch.started_at)
     ledger.append(row, batch.transaction("ledger"))
     return row

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 
 from pipelines.engine.runner import told
+from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
@@ -14,7 +15,7 @@ from pipelines.state.code_version import fingerprint
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.state.replay_records import Replay
-from pipelines.tables import OPS_BATCHES, TABLES
+from pipelines.tables import OPS_BATCHES
 
 
 def replay_from(row: LedgerRow, versions: Mapping[str, int], replay_id: str, settings: Settings) -> Replay:
@@ -50,11 +51,10 @@ def link(lake: Lake, live: Lake, replay: Replay) -> None:
     for name in replay.base:
         reader.check_files(name)
     lake.ensure(OPS_BATCHES)
-    for table in TABLES:
-        if table != OPS_BATCHES:
-            lake.ensure(table)
-            transaction = base_transaction(replay, table.name)
-            delta_rs.take_over(lake.path(table), live.path(table), replay.base[table.name], transaction)
+    for table in tables_of():
+        lake.ensure(table)
+        transaction = base_transaction(replay, table.name)
+        delta_rs.take_over(lake.path(table), live.path(table), replay.base[table.name], transaction)
 
 
 def begin(
@@ -74,10 +74,9 @@ def begin(
         expired_before: By table, the time up to which rows were let go.
     """
     states = {}
-    for table in TABLES:
-        if table != OPS_BATCHES:
-            delta_rs.end_take_over(lake.path(table), table)
-            states[table.name] = TableState(lake.log(table).newest_version(), 0, expired_before[table.name])
+    for table in tables_of():
+        delta_rs.end_take_over(lake.path(table), table)
+        states[table.name] = TableState(lake.log(table).newest_version(), 0, expired_before[table.name])
     first = LedgerRow(
         batch_id=0,
         checkpoint_id=replay.replay_id,

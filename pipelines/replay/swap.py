@@ -14,7 +14,7 @@ from pipelines.io.delta.lake import MANY, Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.log import KafkaLog, Offsets, ranges_between
+from pipelines.io.kafka.log import KafkaLog, Offsets
 from pipelines.live.resume import check_promotions
 from pipelines.maintenance.common import check
 from pipelines.replay import publication
@@ -159,16 +159,9 @@ class Swap:
             ledger, at = Ledger(self._live), Ledger(self._shadow).last()
             assert at is not None
             reached = ledger.reached(last)
-            row = replace(
-                last,
-                batch_id=promotion.batch_id,
-                started_at=promotion.begun_at,
-                committed_at=datetime.now(UTC),
-                ranges=ranges_between(last.end_offsets, last.end_offsets),
-                counts=corrections(totals(self._live.root), totals(self._shadow.root)),
-                tables={table.name: self._state(table, last, at, reached[table.name]) for table in tables_of()},
-                replay_id=self.replay.replay_id,
-            )
+            tables = {table.name: self._state(table, last, at, reached[table.name]) for table in tables_of()}
+            counts = corrections(totals(self._live.root), totals(self._shadow.root))
+            row = last.followed_by(tables, promotion.begun_at, counts, self.replay.replay_id)
             ledger.append(row, self._transaction("ledger"))
         done = promotion.model_copy(update={"done_at": datetime.now(UTC)})
         self._keep(self.replay.model_copy(update={"promotions": (*self.replay.promotions[:-1], done)}))

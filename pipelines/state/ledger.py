@@ -1,8 +1,8 @@
 """The ledger `ops.batches`: which part of the log each batch took, and where every table stood after it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -13,7 +13,7 @@ from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.delta_rs import Spans
 from pipelines.io.delta.lake import MANY, Lake, way_out
 from pipelines.io.delta.table_log import Transaction
-from pipelines.io.kafka.log import OffsetRange, Offsets, ends, starts
+from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
 from pipelines.tables import OPS_BATCHES
 
 NOTHING_YET = -1
@@ -62,6 +62,25 @@ class LedgerRow:
     @property
     def end_offsets(self) -> Offsets:
         return ends(self.ranges)
+
+    def followed_by(
+        self,
+        tables: Mapping[str, TableState],
+        started_at: datetime,
+        counts: Mapping[str, Counts] | None = None,
+        replay_id: str | None = None,
+    ) -> "LedgerRow":
+        """The next row, of a batch that reads nothing and may change tables, or correct what was counted before."""
+        return replace(
+            self,
+            batch_id=self.batch_id + 1,
+            started_at=started_at,
+            committed_at=datetime.now(UTC),
+            ranges=ranges_between(self.end_offsets, self.end_offsets),
+            counts=counts or {topic: Counts(0, 0, 0, 0) for topic in self.counts},
+            tables=tables,
+            replay_id=replay_id,
+        )
 
 
 class Ledger:

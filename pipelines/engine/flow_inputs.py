@@ -1,0 +1,106 @@
+"""What the flows of a batch are given: ranges of the log, and the rows of tables as queries of DuckDB's."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from duckdb import DuckDBPyConnection as Cursor
+
+from pipelines.contracts.topics import Topic
+from pipelines.engine.batch import Batch, Reach, Standing
+from pipelines.graph import Around, Current, Flow, Judged, Known, New, Read, flows_into
+from pipelines.io.delta import data_files
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import Change
+from pipelines.io.kafka.log import OffsetRange, ranges_between, starts, within
+from pipelines.tables import Table
+from pipelines.transforms.expiry import going_on_from
+from pipelines.transforms.windows import MICROSECOND
+
+
+class FlowInputs:
+    """Of one batch.
+
+    Args:
+        batch: What is asked of it.
+        standing: Where the tables stand before it.
+        lake: The tables.
+        flows: All of its flows.
+        commits: What it has written so far, by flow.
+    """
+
+    def __init__(
+        self, batch: Batch, standing: Standing, lake: Lake, flows: Sequence[Flow], commits: Mapping[str, Change]
+    ) -> None:
+        self._batch = batch
+        self._standing = standing
+        self._lake = lake
+        self._flows = flows
+        self._commits = commits
+
+    def is_rebuilt(self, flow: Flow) -> bool:
+        """Whether the flow's table is made anew: from all that there is."""
+        return flow.into.name in self._batch.rebuilds
+
+    def reach(self, flow: Flow) -> Reach:
+        """Up to where on the log the flow brings its table."""
+        following = self._batch.following
+        if following and flow.turn in following.turns and not self.is_rebuilt(flow):
+            return following.up_to
+        return self._batch.reach
+
+    def estimated_rows(self, flow: Flow) -> int:
+        """How many records or new rows the flow is given at most: of offsets, some may be no record. 0 when there is
+        none.
+        """
+        topics = (read.topic for read in flow.reads.values() if isinstance(read, Judged | New))
+        return sum(part.size for topic in topics for part in self.unfolded(flow, topic))
+
+    def rows(self, cursor: Cursor, flow: Flow, read: Read) -> str:
+        """A query that gives what the flow reads."""
+        match read:
+            case New(table, topic):
+                if all(part in self._batch.ranges for part in self.unfolded(flow, topic)):
+                    writers = (each.name for each in flows_into(table, self._flows))
+                    own = [self._commits[name] for name in writers if name in self._commits]
+                    return self._lake.added(own, table)
+                return self._added(table, self.unfolded(flow, topic))
+            case Around(new, margin):
+                micros = "min(epoch_us(occurred_at)), max(epoch_us(occurred_at))"
+                ((first, last),) = cursor.execute(f"SELECT {micros} FROM ({self.rows(cursor, flow, new)})").fetchall()
+                if first is None:
+                    return data_files.empty_rows(new.table)
+                begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND
+                rows = self._lake.rows(new.table, "occurred_at", [(begin, end + 1)])
+                until_now = within(of_topic(new.topic, ranges_between({}, self.reach(flow).offsets)))
+                near = f"occurred_at BETWEEN make_timestamptz({begin}) AND make_timestamptz({end})"
+                return f"SELECT * FROM ({rows}) WHERE {near} AND ({until_now})"
+            case Current(table, archive):
+                return self._current(flow, table, archive)
+            case Judged() | Known():
+                raise AssertionError(f"{flow.name} is run by tasks")
+
+    def _current(self, flow: Flow, table: Table, archive: Table | None) -> str:
+        if table != flow.into:
+            return self._lake.rows(table)
+        if table.name in self._batch.rebuilds:
+            return data_files.empty_rows(table)
+        if not (archive and self._lake.version(archive)):
+            return self._lake.rows(table)
+        new = [name for name, read in flow.reads.items() if isinstance(read, New)]
+        return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)
+
+    def unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
+        """What of a topic the flow's table does not hold yet."""
+        is_rebuilt = self.is_rebuilt(flow)
+        begin = {} if is_rebuilt or self._standing.tables else starts(self._batch.ranges)  # of a lake's first batch
+        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, begin)
+        return of_topic(topic, ranges_between(reached, self.reach(flow).offsets))
+
+    def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> str:
+        """The rows of a table that come from ranges of one topic."""
+        spans = [(part.start, part.end) for part in ranges]
+        return f"SELECT * FROM ({self._lake.rows(table, 'kafka_offset', spans)}) WHERE {within(ranges)}"
+
+
+def of_topic(topic: Topic, ranges: Iterable[OffsetRange]) -> tuple[OffsetRange, ...]:
+    """The ranges of one topic."""
+    return tuple(part for part in ranges if part.topic == topic.name)
