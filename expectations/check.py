@@ -35,7 +35,7 @@ def run(command: commands.Check, settings: Settings) -> Checked:
         LakeUnavailable: The lake cannot be read, or the results cannot be written.
     """
     at = snapshot(settings.lake_root, command.at_batch)
-    at.insist_on(EXPECTED)
+    at.raise_if_missing(EXPECTED)
     reader = LakeReader(settings.lake_root, at.versions, at.batch_id)
     for table in EXPECTED:
         reader.check_files(table.name)

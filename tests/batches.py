@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.wire import Wire
-from pipelines.engine.batch import Batch, Following, Standing
+from pipelines.engine.batch import Batch, Following, TablePositions
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.graph import FLOWS, TURNS, Flow
 from pipelines.io.delta.data_files import DataFile
@@ -93,7 +93,7 @@ def run(
     spark: SparkSession,
     records: Sequence[LogRecord],
     todo: Iterable[Batch],
-    following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.reach),
+    following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.end_position),
     wires: Mapping[str, Wire] = WIRES,
     flows: Sequence[Flow] = FLOWS,
 ) -> tuple[list[LedgerRow], MemoryLog]:
@@ -103,11 +103,11 @@ def run(
     """
     log: Any = MemoryLog(spark, records)
     ledger = Ledger(lake)
-    standing, rows = Standing.after(ledger.last(), ledger), []
+    positions, rows = TablePositions.after(ledger.last(), ledger), []
     for batch in todo:
         asked = batch if batch.following else replace(batch, following=following(batch))
-        rows.append(MicroBatch(asked, standing, lake, log, wires, flows).run(ledger))
-        standing = standing.then(rows[-1], asked)
+        rows.append(MicroBatch(asked, positions, lake, log, wires, flows).run(ledger))
+        positions = positions.then(rows[-1], asked)
     return rows, log
 
 

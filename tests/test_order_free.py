@@ -87,7 +87,9 @@ def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterato
         elif turns:
             up_to = plain[chance.randint(max(reached[turn] for turn in turns), batch.batch_id)]
             reached |= dict.fromkeys(turns, up_to.batch_id)
-        yield replace(batch, following=Following(turns, up_to.reach, ends_deferral=is_last or chance.random() < 0.2))
+        yield replace(
+            batch, following=Following(turns, up_to.end_position, ends_deferral=is_last or chance.random() < 0.2)
+        )
 
 
 def differences(pack: Pack, expected: dict[str, Rows], found: dict[str, Rows]) -> Differences:
@@ -149,7 +151,7 @@ def test_cases_reach_what_the_rules_are_about() -> None:
         *("too_late", "from_the_future", "malformed", "bad_timestamp")
     }
     cut = cut_within_gaps(batches(*pack.batches), pack, random.Random(SEED))
-    assert [batch.reach for batch in cut] != [batch.reach for batch in batches(*pack.batches)]
+    assert [batch.end_position for batch in cut] != [batch.end_position for batch in batches(*pack.batches)]
     assert sum(part.size for batch in cut for part in batch.ranges) > len(pack.records) + 100
     assert sum(row["duplicate_count"] for row in expected["counts"]) > 100
     assert len(expected["gold.failed_delivery_alerts"]) > 100

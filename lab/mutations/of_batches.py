@@ -148,7 +148,7 @@ MUTATIONS = (
     ),
     Mutation(
         DECIDED_ONCE, "it takes what the batch holds, not what the table lacks",
-        INPUTS, "return of_topic(topic, ranges_between(reached, self.reach(flow).offsets))",
+        INPUTS, "return of_topic(topic, ranges_between(reached, self.up_to(flow).offsets))",
         "return self._batch.ranges", OWN_PACE,
     ),
     Mutation(
@@ -216,7 +216,7 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "turns go up to the batch before each",
-        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following((self._left.pop(0),), Reach.of(last))",
+        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following((self._left.pop(0),), LogPosition.of(last))",
         ONE_CYCLE,
     ),
     Mutation(
@@ -235,7 +235,8 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
-        INPUTS, "ranges_between({}, self.reach(flow).offsets)", "ranges_between({}, self._batch.reach.offsets)", UP_TO,
+        INPUTS, "ranges_between({}, self.up_to(flow).offsets)", "ranges_between({}, self._batch.end_position.offsets)",
+        UP_TO,
     ),
     Mutation(
         CADENCES, "a turn that was cut off is not known again",

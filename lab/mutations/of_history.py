@@ -128,7 +128,8 @@ MUTATIONS = (
     ),
     Mutation(
         INTERVALS, "windows at its edges are counted from the scans of the interval alone",
-        BACKFILL, "REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)", "REACH = 0 * ALERT_WINDOW", INTERVAL,
+        BACKFILL, "LOOKBACK = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)", "LOOKBACK = 0 * ALERT_WINDOW",
+        INTERVAL,
     ),
     Mutation(
         INTERVALS, "its last moment belongs to it",

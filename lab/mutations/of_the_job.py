@@ -191,7 +191,7 @@ MUTATIONS = (
     ),
     Mutation(
         LOST, "the log need not hold what bronze still has to keep",
-        LOSS, "check_archived(Standing.after(last, ledger).reached, begin)", "pass", NO_LOG,
+        LOSS, "check_archived(TablePositions.after(last, ledger).reached, begin)", "pass", NO_LOG,
     ),
     Mutation(
         LOST, "an empty ledger begins where the log does now",

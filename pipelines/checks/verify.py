@@ -109,7 +109,7 @@ def run(_command: commands.Verify, settings: Settings) -> Verified:
         LakeUnavailable: A table cannot be read.
     """
     at = snapshot(settings.lake_root)
-    at.insist_on(TABLES)
+    at.raise_if_missing(TABLES)
     reader = LakeReader(settings.lake_root, at.versions)
     with reader.opened(table.name for table in TABLES) as lake:
         return _verified(lake, at, settings.kafka.ship_events_format)

@@ -110,7 +110,7 @@ def replay_rollback(name: ReplayName, as_json: AsJson = False) -> None:
 
 
 def _show_compared(found: "Compared", *, as_json: bool) -> None:
-    from pipelines.replay.compare import insist
+    from pipelines.replay.compare import raise_if_undeclared
     from pipelines.replay.rendering import compared_table
 
     if as_json:
@@ -119,7 +119,7 @@ def _show_compared(found: "Compared", *, as_json: bool) -> None:
         terminal = console()
         terminal.print(compared_table(found))
         terminal.print(" ".join(filter(None, (f"{found.verdict}.", found.page))), soft_wrap=True)
-    insist(found)
+    raise_if_undeclared(found)
 
 
 def _show_promoted(found: "Promoted", *, as_json: bool) -> None:

@@ -12,14 +12,14 @@ from pipelines.state.ledger import NOTHING_YET, Ledger, LedgerRow, TableState
 
 
 @dataclass(frozen=True)
-class Reach:
+class LogPosition:
     """A point of the log: the end of a batch."""
 
     batch_id: int
     offsets: Offsets
 
     @classmethod
-    def of(cls, row: LedgerRow) -> "Reach":
+    def of(cls, row: LedgerRow) -> "LogPosition":
         return cls(row.batch_id, row.end_offsets)
 
 
@@ -30,11 +30,11 @@ class Following:
     """
 
     turns: tuple[str, ...]
-    up_to: Reach
+    up_to: LogPosition
     ends_deferral: bool = False
 
 
-END_OF_DEFERRAL = Following((), Reach(NOTHING_YET, {}), ends_deferral=True)
+END_OF_DEFERRAL = Following((), LogPosition(NOTHING_YET, {}), ends_deferral=True)
 """Nobody has a turn."""
 
 
@@ -63,9 +63,9 @@ class Batch:
     rebuilds: frozenset[str] = frozenset()
 
     @property
-    def reach(self) -> Reach:
+    def end_position(self) -> LogPosition:
         """Where on the log it ends."""
-        return Reach(self.batch_id, ends(self.ranges))
+        return LogPosition(self.batch_id, ends(self.ranges))
 
     def size(self, topic: str) -> int:
         return sum(part.size for part in self.ranges if part.topic == topic)
@@ -99,13 +99,13 @@ def maintenance_batch(
         ranges=ranges_between(last.end_offsets, last.end_offsets),
         started_at=datetime.now(UTC),
         writer=f"{command}-{uuid.uuid4()}",
-        following=following or Following(TURNS, Reach(batch_id, last.end_offsets), ends_deferral=True),
+        following=following or Following(TURNS, LogPosition(batch_id, last.end_offsets), ends_deferral=True),
         rebuilds=rebuilds,
     )
 
 
 @dataclass(frozen=True)
-class Standing:
+class TablePositions:
     """Where the tables stand before a batch.
 
     Attributes:
@@ -117,14 +117,14 @@ class Standing:
     reached: Mapping[str, Offsets] = field(default_factory=dict)
 
     @classmethod
-    def after(cls, row: LedgerRow | None, ledger: Ledger) -> "Standing":
+    def after(cls, row: LedgerRow | None, ledger: Ledger) -> "TablePositions":
         return cls(row.tables, ledger.reached(row)) if row else cls()
 
-    def then(self, row: LedgerRow, batch: Batch) -> "Standing":
+    def then(self, row: LedgerRow, batch: Batch) -> "TablePositions":
         """After the next batch, which made the row."""
-        offsets = {batch.batch_id: batch.reach.offsets}
+        offsets = {batch.batch_id: batch.end_position.offsets}
         if batch.following and batch.following.turns:
             offsets[batch.following.up_to.batch_id] = batch.following.up_to.offsets
         moved = {name: offsets[state.position] for name, state in row.tables.items() if state.position in offsets}
         before = self.reached if self.tables else dict.fromkeys(row.tables, starts(batch.ranges))
-        return Standing(row.tables, {**before, **moved})
+        return TablePositions(row.tables, {**before, **moved})

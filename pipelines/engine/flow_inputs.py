@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from duckdb import DuckDBPyConnection as Cursor
 
 from pipelines.contracts.topics import Topic
-from pipelines.engine.batch import Batch, Reach, Standing
+from pipelines.engine.batch import Batch, LogPosition, TablePositions
 from pipelines.graph import Around, Current, Flow, Judged, Known, New, Read, flows_into
 from pipelines.io.delta import data_files
 from pipelines.io.delta.lake import Lake
@@ -21,17 +21,17 @@ class FlowInputs:
 
     Args:
         batch: What is asked of it.
-        standing: Where the tables stand before it.
+        positions: Where the tables stand before it.
         lake: The tables.
         flows: All of its flows.
         commits: What it has written so far, by flow.
     """
 
     def __init__(
-        self, batch: Batch, standing: Standing, lake: Lake, flows: Sequence[Flow], commits: Mapping[str, Change]
+        self, batch: Batch, positions: TablePositions, lake: Lake, flows: Sequence[Flow], commits: Mapping[str, Change]
     ) -> None:
         self._batch = batch
-        self._standing = standing
+        self._positions = positions
         self._lake = lake
         self._flows = flows
         self._commits = commits
@@ -40,12 +40,12 @@ class FlowInputs:
         """Whether the flow's table is made anew: from all that there is."""
         return flow.into.name in self._batch.rebuilds
 
-    def reach(self, flow: Flow) -> Reach:
+    def up_to(self, flow: Flow) -> LogPosition:
         """Up to where on the log the flow brings its table."""
         following = self._batch.following
         if following and flow.turn in following.turns and not self.is_rebuilt(flow):
             return following.up_to
-        return self._batch.reach
+        return self._batch.end_position
 
     def estimated_rows(self, flow: Flow) -> int:
         """How many records or new rows the flow is given at most: of offsets, some may be no record. 0 when there is
@@ -70,7 +70,7 @@ class FlowInputs:
                     return data_files.empty_rows(new.table)
                 begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND
                 rows = self._lake.rows(new.table, "occurred_at", [(begin, end + 1)])
-                until_now = within(of_topic(new.topic, ranges_between({}, self.reach(flow).offsets)))
+                until_now = within(of_topic(new.topic, ranges_between({}, self.up_to(flow).offsets)))
                 near = f"occurred_at BETWEEN make_timestamptz({begin}) AND make_timestamptz({end})"
                 return f"SELECT * FROM ({rows}) WHERE {near} AND ({until_now})"
             case Current(table, archive):
@@ -91,9 +91,9 @@ class FlowInputs:
     def unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """What of a topic the flow's table does not hold yet."""
         is_rebuilt = self.is_rebuilt(flow)
-        begin = {} if is_rebuilt or self._standing.tables else starts(self._batch.ranges)  # of a lake's first batch
-        reached = {} if is_rebuilt else self._standing.reached.get(flow.into.name, begin)
-        return of_topic(topic, ranges_between(reached, self.reach(flow).offsets))
+        begin = {} if is_rebuilt or self._positions.tables else starts(self._batch.ranges)  # of a lake's first batch
+        reached = {} if is_rebuilt else self._positions.reached.get(flow.into.name, begin)
+        return of_topic(topic, ranges_between(reached, self.up_to(flow).offsets))
 
     def _added(self, table: Table, ranges: tuple[OffsetRange, ...]) -> str:
         """The rows of a table that come from ranges of one topic."""

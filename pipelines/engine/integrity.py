@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
 from pipelines.graph import FLOWS, Flow, flows_into, tables_of
-from pipelines.io.delta.lake import Lake, is_gold, way_out
+from pipelines.io.delta.lake import Lake, is_gold, remedy
 from pipelines.state.ledger import LedgerRow
 from pipelines.tables import OPS_EXPIRED_REPORTS, Table
 
@@ -75,7 +75,7 @@ def prepare(
         states = list(pool.map(examined, tables_of(flows)))
     if damaged := [state for state in states if state.damage]:
         sentences = ". ".join(f"Table {state.table.name} {state.damage}" for state in damaged)
-        raise LakeMismatch(f"{sentences}. {way_out(*(state.table for state in damaged))}")
+        raise LakeMismatch(f"{sentences}. {remedy(*(state.table for state in damaged))}")
     return states
 
 

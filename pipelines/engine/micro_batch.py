@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame
 from pipelines.contracts.topics import Topic
 from pipelines.contracts.wire import Wire
 from pipelines.engine import record_tasks
-from pipelines.engine.batch import Batch, Standing
+from pipelines.engine.batch import Batch, TablePositions
 from pipelines.engine.flow_inputs import FlowInputs, of_topic
 from pipelines.engine.record_tasks import RecordFlow, Written
 from pipelines.engine.schedule import pays
@@ -39,7 +39,7 @@ class MicroBatch:
 
     Args:
         batch: What to do.
-        standing: Where the tables stand.
+        positions: Where the tables stand.
         lake: The tables.
         log: The topics.
         wires: How values are written, by topic name.
@@ -49,14 +49,14 @@ class MicroBatch:
     def __init__(
         self,
         batch: Batch,
-        standing: Standing,
+        positions: TablePositions,
         lake: Lake,
         log: RecordLog,
         wires: Mapping[str, Wire],
         flows: Sequence[Flow] = FLOWS,
     ) -> None:
         self._batch = batch
-        self._standing = standing
+        self._positions = positions
         self._lake = lake
         self._log = log
         self._wires = wires
@@ -64,7 +64,7 @@ class MicroBatch:
         self._deferred: frozenset[str] = frozenset()
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
-        self._inputs = FlowInputs(batch, standing, lake, flows, self._commits)
+        self._inputs = FlowInputs(batch, positions, lake, flows, self._commits)
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table whose time it is, and then the ledger's row, which it returns."""
@@ -133,7 +133,7 @@ class MicroBatch:
         return flow.publishes is not None and any(self._batch.size(topic.name) for topic in flow.publishes.sources)
 
     def _state(self, table: Table) -> TableState:
-        before = self._standing.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
+        before = self._positions.tables.get(table.name, TableState(version=0, position=NOTHING_YET))
         flows = flows_into(table, self._flows)
         if not all(map(self._moves, flows)):
             return before
@@ -141,7 +141,7 @@ class MicroBatch:
         written = [self._commits[name].version for name in writers if name in self._commits]
         return TableState(
             version=max(written, default=before.version),
-            position=self._inputs.reach(flows[0]).batch_id if flows else self._batch.batch_id,
+            position=self._inputs.up_to(flows[0]).batch_id if flows else self._batch.batch_id,
             expired_before=None if table.name in self._batch.rebuilds else before.expired_before,
         )
 
@@ -165,7 +165,7 @@ class MicroBatch:
         begin: dict[int, int] = {}
         for part in (part for flow in flows for part in self._inputs.unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
-        wanted = ranges_between({topic.name: begin}, self._batch.reach.offsets)
+        wanted = ranges_between({topic.name: begin}, self._batch.end_position.offsets)
         ranges = of_topic(topic, wanted)
         missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
         try:
@@ -243,7 +243,7 @@ class MicroBatch:
 
     def _is_kept(self, flow: Flow) -> str:
         """A late scan does not bring back, in part, what was let go as a whole."""
-        state = self._standing.tables.get(flow.into.name)
+        state = self._positions.tables.get(flow.into.name)
         if self._inputs.is_rebuilt(flow) or flow.archive or not state:
             return "true"
         return f"NOT {is_expired(flow.into.expiry, state.expired_before)}"

@@ -7,7 +7,7 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.wire import Wire
-from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, Reach, Standing, maintenance_batch
+from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, LogPosition, TablePositions, maintenance_batch
 from pipelines.engine.integrity import State, prepare
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.engine.schedule import Cycle, is_deferred
@@ -49,7 +49,7 @@ class LakeRunner:
     Attributes:
         lake: The tables.
         last: The ledger's newest row.
-        standing: Where the tables stand after it.
+        positions: Where the tables stand after it.
         spark: The session in which it works, unless a batch brings one of its own.
         cycle: Whose turn it is of the tables that follow.
     """
@@ -64,7 +64,7 @@ class LakeRunner:
     ) -> None:
         self.lake = lake
         self.last: LedgerRow | None = None
-        self.standing = Standing()
+        self.positions = TablePositions()
         self.cycle = Cycle(settings.stream.follow_seconds)
         self.spark = lake.spark
         self._planner = planner
@@ -91,12 +91,12 @@ class LakeRunner:
         ledger = Ledger(self.lake)
         self.last = ledger.last()
         self._planner.check(self.last)
-        self.standing = Standing.after(self.last, ledger)
+        self.positions = TablePositions.after(self.last, ledger)
         wanted = with_dependents(rebuilds, self._flows)
         cut_off = self._planner.cut_off(self.last)
         states = prepare(self.lake, self.last, self._planner.identity, cut_off, wanted, self._flows)
         half_done = (state.table.name for state in states if state.is_half_done)
-        added = (flow.into.name for flow in self._flows if flow.is_fold and flow.into.name not in self.standing.tables)
+        added = (flow.into.name for flow in self._flows if flow.is_fold and flow.into.name not in self.positions.tables)
         self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())), self._flows)
         self._end_turns([state for state in states if state.is_ahead_to is not None], ledger)
         was_cut_off = any(state.is_ahead for state in states)
@@ -109,7 +109,7 @@ class LakeRunner:
         for batch_id in {state.is_ahead_to for state in ahead if state.is_ahead_to is not None}:
             assert self.last is not None
             known = ledger.row(batch_id)  # none for maintenance, which would have become the ledger's next row
-            up_to = Reach.of(known) if known else Reach(batch_id, self.last.end_offsets)
+            up_to = LogPosition.of(known) if known else LogPosition(batch_id, self.last.end_offsets)
             flows = (flow for state in ahead for flow in flows_into(state.table, self._flows))
             following = Following(tuple({flow.turn for flow in flows if flow.turn}), up_to)
             rebuilds = self._rebuilds
@@ -145,12 +145,12 @@ class LakeRunner:
         )
 
     def run(self, batch: Batch, spark: SparkSession | None = None) -> LedgerRow:
-        """Runs a batch, in a session of its own if one is given. What it made is `lake`, `last` and `standing` then."""
+        """Runs a batch, in a session of its own if one is given. `lake`, `last` and `positions` are then after it."""
         session = spark or self.spark
         lake = self.lake.in_session(session)
-        made = MicroBatch(batch, self.standing, lake, self._log(session), self._wires, self._flows)
+        made = MicroBatch(batch, self.positions, lake, self._log(session), self._wires, self._flows)
         row = made.run(Ledger(lake))
-        self.last, self.standing, self.lake = row, self.standing.then(row, batch), lake
+        self.last, self.positions, self.lake = row, self.positions.then(row, batch), lake
         self._rebuilds = frozenset()
         return row
 

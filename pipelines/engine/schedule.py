@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable
 
-from pipelines.engine.batch import END_OF_DEFERRAL, Following, Reach
+from pipelines.engine.batch import END_OF_DEFERRAL, Following, LogPosition
 from pipelines.graph import DEFERRED_WHEN_LARGE, TURNS
 from pipelines.state.ledger import LedgerRow
 
@@ -37,7 +37,7 @@ class Cycle:
 
     def __init__(self, pace: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._pace, self._clock = pace, clock
-        self._up_to: Reach | None = None
+        self._up_to: LogPosition | None = None
         self._left: list[str] = []
         self._began = clock()
 
@@ -53,7 +53,7 @@ class Cycle:
             if is_deferred(last):
                 return END_OF_DEFERRAL
             self.begin_anew()
-            self._up_to, self._left = Reach.of(last), list(TURNS)
+            self._up_to, self._left = LogPosition.of(last), list(TURNS)
         if not self._left or self._up_to is None:
             return None
         return Following((self._left.pop(0),), self._up_to)

@@ -119,9 +119,9 @@ class LiveJob:
             begin_anew(runner.lake, self._checkpoint, begin, end)
         runner.prepare(rebuilds)
         start = starting_offsets(runner.last, self._checkpoint, begin, end)
-        check_archived(runner.standing.reached, begin)
+        check_archived(runner.positions.reached, begin)
         connection = Connection.of(self._settings)
-        check_same_log(runner.lake, runner.standing.reached, begin, connection)
+        check_same_log(runner.lake, runner.positions.reached, begin, connection)
         check_plan(runner.last, self._checkpoint)  # only now: it says that the log is whole
         keep_choices(runner.lake.root, self._settings)
         self._checkpoint.forget_lost_checksums()

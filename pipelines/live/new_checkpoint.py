@@ -10,12 +10,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.engine.batch import Standing
+from pipelines.engine.batch import TablePositions
 from pipelines.engine.integrity import NEW_CHECKPOINT, state_of
 from pipelines.errors import InvalidInput, LakeMismatch, NotFound
 from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
-from pipelines.io.delta.lake import Lake, is_gold, way_out
+from pipelines.io.delta.lake import Lake, is_gold, remedy
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import Offsets, ranges_between
@@ -75,7 +75,7 @@ def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets)
         )
     base = last or _nothing_yet(begin, writers)
     start = starting_offsets(base, checkpoint, begin, end)
-    check_archived(Standing.after(last, ledger).reached, begin)
+    check_archived(TablePositions.after(last, ledger).reached, begin)
     batch_id = base.batch_id + 1
     _restore(lake, base, changes, batch_id)
     query_id = str(uuid.uuid4())
@@ -149,7 +149,7 @@ def _version_before(lake: Lake, table: Table, base: LedgerRow, changes: list[Cha
         except NotFound as error:
             damage = f"was written by a batch that is lost, and cannot go back: {str(error).removesuffix('.')}"
     if damage and not is_gold(table):
-        raise LakeMismatch(f"Table {table.name} {damage}. {way_out(table)}")
+        raise LakeMismatch(f"Table {table.name} {damage}. {remedy(table)}")
     return None if damage else version
 
 

@@ -46,12 +46,12 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     """
     connection = Connection.of(settings, "admin")
     states = topic_states(connection, NAMES)
-    _insist(states)
+    _raise_if_different(states)
     missing = [topic for topic in TOPICS if topic.name not in states]
     kafka = settings.kafka
     create_topics(connection, missing, kafka.partitions, kafka.replication_factor)
     if missing:
-        _insist(_visible(connection))
+        _raise_if_different(_visible(connection))
     if settings.profile == "secure":
         give_logins(connection, login_passwords(settings.home))
         give_rights(connection, RIGHTS)
@@ -65,7 +65,7 @@ def check_topics(settings: Settings) -> None:
         raise TopicMismatch(
             f"There is no topic {', '.join(missing)} at {settings.bootstrap_servers}. `pts topics` creates it."
         )
-    _insist(states)
+    _raise_if_different(states)
 
 
 def differences(topic: Topic, state: TopicState) -> list[str]:
@@ -77,7 +77,7 @@ def differences(topic: Topic, state: TopicState) -> list[str]:
     ]
 
 
-def _insist(states: dict[str, TopicState]) -> None:
+def _raise_if_different(states: dict[str, TopicState]) -> None:
     found = [fault for topic in TOPICS if topic.name in states for fault in differences(topic, states[topic.name])]
     if found:
         raise TopicMismatch(" ".join([*found, "Nothing was changed."]))

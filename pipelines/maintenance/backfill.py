@@ -26,7 +26,7 @@ from pipelines.state.snapshots import is_settled, snapshot
 from pipelines.tables import SILVER_SHIP_EVENTS, Table
 from pipelines.transforms.expiry import is_expired, moment
 
-REACH = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)
+LOOKBACK = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)
 """How far a window or an alert reaches beyond the time by which it is found."""
 
 WINDOW_FLOWS = tuple(flow for flow in FLOWS if flow.is_fold and flow.turn)
@@ -155,7 +155,7 @@ def made_anew(
         expired_before: By table name, the time before which rows were let go: they stay away.
         flows: What makes them.
     """
-    near = [(begin - REACH, end + REACH) for begin, end in spans]
+    near = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in spans]
     _hold(cursor, "near_scans", f"SELECT * FROM ({rows_of(SILVER_SHIP_EVENTS)}) WHERE {_is_in('occurred_at', near)}")
     made: dict[str, str] = {}
     tables = []

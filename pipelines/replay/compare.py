@@ -77,7 +77,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
     return found
 
 
-def insist(found: Compared) -> None:
+def raise_if_undeclared(found: Compared) -> None:
     """Raises `UndeclaredDifference` when rows differ for which nobody said that they would."""
     if found.undeclared:
         names = ", ".join(table.table for table in found.tables if table.undeclared)

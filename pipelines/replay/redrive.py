@@ -19,7 +19,7 @@ from pipelines.io.delta.data_files import empty_rows
 from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
-from pipelines.maintenance.backfill import REACH, chosen, made_anew, within
+from pipelines.maintenance.backfill import LOOKBACK, chosen, made_anew, within
 from pipelines.maintenance.common import settle
 from pipelines.replay import base
 from pipelines.replay.promote import check_live_code, promoted
@@ -89,7 +89,7 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
             held.enter_context(correcting(settings.lake_root))
             settle(spark, settings)  # or the newest complete batch, with which it begins, is of what was replaced
         at, live = snapshot(settings.lake_root), Lake(spark, settings.lake_root)
-        at.insist_on(TABLES)
+        at.raise_if_missing(TABLES)
         redrive = Redrive(spark, live, at, command.reasons, settings)
         held.callback(redrive.let_go)
         found = redrive.found()
@@ -231,7 +231,7 @@ class Redrive:
         """All windows and alerts to which one of the scans belongs."""
         hours = self._cursor.execute(f"SELECT DISTINCT {hour_of('occurred_at')} FROM touched").fetchall()
         edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hour_spans(hour for (hour,) in hours)]
-        spans = [(begin - REACH, end + REACH) for begin, end in edges]
+        spans = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in edges]
         if not spans:
             return
         for table in made_anew(self._cursor, chosen(()), spans, lake.rows, self._at.expired_before):

@@ -73,7 +73,7 @@ def _back(replay: Replay, promotion: Promotion, replays: Replays, spark: SparkSe
     live = Lake(spark, settings.lake_root)
     at, before = snapshot(live.root, promotion.way_back_to), Ledger(live).row(promotion.way_back_to)
     assert before is not None
-    at.insist_on(TABLES)
+    at.raise_if_missing(TABLES)
     back = base.replay_from(before, promotion.before, name, settings)
     replays.clear(name)  # one that was cut off before it was whole
     lake = Lake(spark, replays.root(name))

@@ -10,7 +10,7 @@ from pipelines.engine.runner import LakeRunner
 from pipelines.errors import LakeMismatch
 from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
-from pipelines.io.delta.lake import MANY, Lake
+from pipelines.io.delta.lake import NO_BOUND, Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.connection import Connection
@@ -209,7 +209,7 @@ TOTALS = f"""
 """
 
 
-def totals(lake_root: str, before: int = MANY) -> dict[str, Counts]:
+def totals(lake_root: str, before: int = NO_BOUND) -> dict[str, Counts]:
     """What a ledger counts in all, by topic; up to a batch, if one is given."""
     rows = LakeReader(lake_root).query(TOTALS, [before]).to_pylist()
     return {topic: Counts(*counts) for topic, *counts in (row.values() for row in rows)}

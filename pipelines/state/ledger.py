@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.delta_rs import Spans
-from pipelines.io.delta.lake import MANY, Lake, way_out
+from pipelines.io.delta.lake import NO_BOUND, Lake, remedy
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
 from pipelines.tables import OPS_BATCHES
@@ -92,9 +92,9 @@ class Ledger:
     def last(self) -> LedgerRow | None:
         """The newest row; None in a new lake. Raises `LakeMismatch` when the ledger lacks data files."""
         if lack := self._lake.lack(OPS_BATCHES):
-            raise LakeMismatch(f"Table {OPS_BATCHES.name} {lack}. {way_out(OPS_BATCHES)}")
+            raise LakeMismatch(f"Table {OPS_BATCHES.name} {lack}. {remedy(OPS_BATCHES)}")
         # Not that of the greatest number alone: what no statistics speak of, may be greater.
-        newest = self._rows([(self._lake.greatest(OPS_BATCHES, "batch_id") or 0, MANY)])
+        newest = self._rows([(self._lake.greatest(OPS_BATCHES, "batch_id") or 0, NO_BOUND)])
         return max(newest, key=lambda row: row.batch_id, default=None)
 
     def row(self, batch_id: int) -> LedgerRow | None:

@@ -46,7 +46,7 @@ class Snapshot:
     versions: Mapping[str, int]
     expired_before: Mapping[str, datetime | None]
 
-    def insist_on(self, tables: Iterable[Table]) -> None:
+    def raise_if_missing(self, tables: Iterable[Table]) -> None:
         """Raises `NotFound` when the batch is from before one of the tables."""
         if unknown := [table.name for table in tables if table.name not in self.versions and table != OPS_BATCHES]:
             raise NotFound(f"Batch {self.batch_id} has no {', '.join(unknown)} yet: start the job once with this code.")

@@ -13,7 +13,7 @@ import pytest
 from delta import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines.engine.batch import Standing
+from pipelines.engine.batch import TablePositions
 from pipelines.engine.integrity import prepare
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.errors import LakeMismatch
@@ -171,7 +171,7 @@ def test_no_report_is_sent_from_a_table_that_was_changed(spark: SparkSession, co
     DeltaTable.forPath(spark, str(copied / "gold" / "remaining_stops")).delete("tracking_number = 1")
     log: Any = MemoryLog(spark, RECORDS)
     with pytest.raises(LakeMismatch, match=r"gold.remaining_stops was changed while the job ran"):
-        MicroBatch(SECOND, Standing.after(last, ledger), lake, log, WIRES).run(ledger)
+        MicroBatch(SECOND, TablePositions.after(last, ledger), lake, log, WIRES).run(ledger)
     assert log.sent == []
 
 

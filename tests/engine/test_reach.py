@@ -52,7 +52,7 @@ RECORDS = [record for part in PARTS for record in part]
 
 
 def nothing_follows_in_the_second(batch: Batch) -> Following | None:
-    return None if batch.batch_id == 1 else Following(TURNS, batch.reach)
+    return None if batch.batch_id == 1 else Following(TURNS, batch.end_position)
 
 
 @pytest.fixture(

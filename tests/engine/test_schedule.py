@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from pipelines.engine.batch import END_OF_DEFERRAL, Following, Reach
+from pipelines.engine.batch import END_OF_DEFERRAL, Following, LogPosition
 from pipelines.engine.schedule import Cycle
 from pipelines.graph import TURNS
 from pipelines.io.kafka.log import OffsetRange
@@ -45,7 +45,7 @@ def test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch(clock: Cl
     cycle = Cycle(PACE, clock)
     clock.now += PACE
     found = [cycle.next(row) for row in (LAST, *[NEXT] * (len(TURNS) - 1))]
-    assert found == [Following((turn,), Reach(5, {"ship-events": {0: 20}})) for turn in TURNS]
+    assert found == [Following((turn,), LogPosition(5, {"ship-events": {0: 20}})) for turn in TURNS]
     assert cycle.next(NEXT) is None
 
 
@@ -63,7 +63,7 @@ def test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited(c
     clock.now += PACE
     assert cycle.next(replace(LAST, tables=waits)) == END_OF_DEFERRAL
     brought = replace(NEXT, tables={**BEHIND, "gold.remaining_stops": TableState(5, 6)})
-    assert cycle.next(brought) == Following(TURNS[:1], Reach.of(NEXT)), "to the batch at which that one stands"
+    assert cycle.next(brought) == Following(TURNS[:1], LogPosition.of(NEXT)), "to the batch at which that one stands"
 
 
 def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> None:
@@ -72,7 +72,7 @@ def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> No
     for _ in TURNS:
         cycle.next(LAST)
     clock.now += PACE
-    assert cycle.next(NEXT) == Following(TURNS[:1], Reach(6, {"ship-events": {0: 30}}))
+    assert cycle.next(NEXT) == Following(TURNS[:1], LogPosition(6, {"ship-events": {0: 30}}))
 
 
 def test_nobody_has_a_turn_where_nobody_waits(clock: Clock) -> None:

@@ -34,8 +34,8 @@ FOLLOWERS = {flow.into.name for flow in FLOWS if flow.turn}
 
 def in_the_third(number: int) -> list[Batch]:
     """All three batches; in the third, what follows is brought up to the one with the number."""
-    plain = [replace(batch, following=Following((), batch.reach)) for batch in batches(*PARTS)]
-    return [*plain[:2], replace(plain[2], following=Following(TURNS, plain[number].reach))]
+    plain = [replace(batch, following=Following((), batch.end_position)) for batch in batches(*PARTS)]
+    return [*plain[:2], replace(plain[2], following=Following(TURNS, plain[number].end_position))]
 
 
 def expected(followed: int) -> dict[str, Rows]:

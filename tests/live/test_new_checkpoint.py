@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify
 from pipelines.commands import Verify
-from pipelines.engine.batch import Batch, Following, Reach, maintenance_batch
+from pipelines.engine.batch import Batch, Following, LogPosition, maintenance_batch
 from pipelines.engine.runner import LakeRunner
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
 from pipelines.graph import FLOWS, TURNS
@@ -47,7 +47,7 @@ PARTS: tuple[tuple[LogRecord, ...], ...] = (
 RECORDS = [record for part in PARTS for record in part]
 READ = RECORDS[: -len(PARTS[2])]
 PLANNED = batches(*PARTS)
-LAST = replace(PLANNED[2], following=Following(TURNS, PLANNED[1].reach))
+LAST = replace(PLANNED[2], following=Following(TURNS, PLANNED[1].end_position))
 """In it, what follows has its turn, up to the batch before: the tables that it brings there are ahead, too."""
 
 REST = batches(READ, PARTS[2])[1:]
@@ -137,7 +137,7 @@ def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fed:
 
 
 def _in_the_first(batch: Batch) -> Following | None:
-    return None if batch.batch_id else Following(TURNS, batch.reach)
+    return None if batch.batch_id else Following(TURNS, batch.end_position)
 
 
 @pytest.fixture
@@ -272,7 +272,7 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     fed.begin_anew()
     fed.start()
     first, *rest = fed.renumbered(CUT_OTHERWISE)
-    first = replace(first, following=Following(TURNS, Reach.of(fed.last())))
+    first = replace(first, following=Following(TURNS, LogPosition.of(fed.last())))
     write_checkpoint(fed.root, [first], cut_off=True)
     fed.start()
     with pytest.raises(Crashed):

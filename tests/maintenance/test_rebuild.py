@@ -27,7 +27,7 @@ GOLD = frozenset({"gold.remaining_stops", "gold.stop_activity", "gold.busiest_st
 
 
 def following_only_in_the_first(batch: Batch) -> Following | None:
-    return None if batch.batch_id else Following(TURNS, batch.reach)
+    return None if batch.batch_id else Following(TURNS, batch.end_position)
 
 
 def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: SparkSession, tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ def assert_only_the_planted_is_wrong(made: Offline) -> None:
 
 
 def everything(batch: Batch) -> Following:
-    return Following(TURNS, batch.reach)
+    return Following(TURNS, batch.end_position)
 
 
 def fed(

@@ -77,8 +77,8 @@ def test_comparison_names_exactly_the_wrong_rows_and_passes_when_they_are_declar
     assert {sample.key["tracking_number"] for sample in reports.samples} <= wrong
     assert set(reports.columns) == set(WRONG_COLUMNS)
     with pytest.raises(UndeclaredDifference, match=r"gold\.remaining_stops"):
-        compare.insist(found)
+        compare.raise_if_undeclared(found)
     assert compare.run(ReplayCompare(replay_id="fix", expect=DECLARED[:1]), replayed_lake.settings).undeclared == len(
         wrong
     )
-    compare.insist(compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), replayed_lake.settings))
+    compare.raise_if_undeclared(compare.run(ReplayCompare(replay_id="fix", expect=DECLARED), replayed_lake.settings))

@@ -26,7 +26,7 @@ from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.table_log import Change, TableLog, Transaction
 from pipelines.tables import Table
 
-MANY = 1 << 62
+NO_BOUND = 1 << 62
 
 PORTION_BYTES = 64 << 20
 """Of files that are sorted at once: DuckDB holds them unpacked, some five times as large."""
@@ -322,7 +322,7 @@ class Lake:
             elif change:
                 raise LakeMismatch(
                     f"Table {table.name} was changed while the job ran: {change.description}. Only the job changes it. "
-                    + way_out(table)
+                    + remedy(table)
                 )
             self.versions[table.name] += 1
         return self.versions[table.name], found
@@ -348,7 +348,7 @@ def is_gold(table: Table) -> bool:
     return table.name.startswith("gold.")
 
 
-def way_out(*tables: Table) -> str:
+def remedy(*tables: Table) -> str:
     """What to do about tables that do not hold what the job wrote."""
     if all(map(is_gold, tables)):
         names = " ".join(table.name for table in tables)
