@@ -84,6 +84,7 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
         errors.Interrupted,
         errors.Unhealthy,
         errors.AlertFailed,
+        errors.ApiUnavailable,
         errors.JavaEnded,
     }
     assert (how.type is AirflowFailException) == (error not in time_may_help)
