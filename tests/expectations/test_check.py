@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 from expectations import check as job
 from expectations.pages import keep_newest
@@ -16,7 +15,6 @@ from expectations.result import Checked, insist
 from expectations.suites import SUITES
 from expectations.truth import Suite, Truth
 from expectations.validation import Measured, validated
-from pipelines.cli import main as cli
 from pipelines.commands import Check
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import ExpectationFailed, NotFound
@@ -24,6 +22,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.state.snapshots import snapshot
 from pipelines.tables import EXPECTED, OPS_BATCHES
+from tests.calling import Pts
 from tests.checks.verify_defects import DEFECTS as VIOLATIONS
 from tests.checks.verify_defects import Defect as Violated
 from tests.checks.verify_defects.planting import EVENTS, ledger
@@ -190,23 +189,18 @@ def test_pages_show_verdict_and_note_and_those_of_old_runs_are_deleted(tmp_path:
     assert (page.exists(), newer.exists(), foreign.exists()) == (False, True, True)
 
 
-def test_command_judges_the_tables_asked_for_and_ends_with_a_json_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PTS_HOME", str(tmp_path))
+def test_command_judges_the_tables_asked_for_and_ends_with_a_json_line(tmp_path: Path, pts: Pts) -> None:
     sound_lake().write(tmp_path / "lake")
 
-    result = CliRunner().invoke(cli.app, ["check", "--table", "ops.batches", "--at-batch", "3", "--json"])
-    assert result.exception is None, result.output
-    line = json.loads(result.stdout)
+    line = json.loads(pts("check", "--table", "ops.batches", "--at-batch", "3", "--json", home=tmp_path).stdout)
     assert (line["outcome"], line["batch_id"], line["failures"]) == ("met", 3, [])
     assert line["counts"]["met"] == len(LEDGER_SUITE.truths) - 1, "what speaks of now is left out"
     assert Path(line["page"]).is_file()
 
-    result = CliRunner().invoke(cli.app, ["check", "--table", "ops.batches"])
-    assert result.exception is None, result.output
-    assert "Warning: ops.batches records_came_lately is" in result.stdout
-    assert "At batch 3: warned." in result.stdout
+    ended = pts("check", "--table", "ops.batches", home=tmp_path)
+    assert ended.returncode == 0
+    assert "Warning: ops.batches records_came_lately is" in ended.stdout
+    assert "At batch 3: warned." in ended.stdout
 
 
 def test_version_whose_files_are_gone_is_refused(tmp_path: Path) -> None:

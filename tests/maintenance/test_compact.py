@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 import time
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -13,7 +12,6 @@ from deltalake import DeltaTable
 
 from pipelines import commands
 from pipelines.checks import verify
-from pipelines.cli import main as cli
 from pipelines.errors import AnotherWriter, InvalidInput, LakeMismatch, NotFound
 from pipelines.io.delta import delta_table, files
 from pipelines.io.duckdb.reader import LakeReader
@@ -27,6 +25,7 @@ from pipelines.state.replay_records import Promotion, Replay, Replays
 from pipelines.state.snapshots import snapshot
 from pipelines.state.writer_lease import writer_lease
 from pipelines.tables import TABLES
+from tests.calling import Pts
 from tests.healthy_lake import HealthyLake, healthy_lake
 
 NO_TIME, DAY = timedelta(0), timedelta(days=1)
@@ -242,24 +241,15 @@ def test_retention_that_would_hurt_readers_is_refused(monkeypatch: pytest.Monkey
     assert Compact(retention_hours=24).retention_hours == 24
 
 
-def test_programs_get_one_line_of_json_and_people_a_table(
-    root: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_programs_get_one_line_of_json_and_people_a_table(root: str, pts: Pts, tmp_path: Path) -> None:
     Replays(root).save(replay(fence=EARLY_BATCH))
-    monkeypatch.setenv("PTS_LAKE", root)
-    monkeypatch.setattr(sys, "argv", ["pts", "compact", "--json"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    line, nothing = capsys.readouterr().out.split("\n")
+    line, nothing = pts("compact", "--json", home=tmp_path, PTS_LAKE=root).stdout.split("\n")
     found = json.loads(line)
     assert not nothing
     assert (found["retention_hours"], found["dry_run"], found["replays"]) == (168, False, ["fix"])
     assert {each["table"] for each in found["tables"]} == {table.name for table in TABLES}
     assert found["tables"][0]["before"]["files"].keys() == {"file_count", "byte_count"}
-    monkeypatch.setattr(sys, "argv", ["pts", "compact", "--dry-run"])
-    with pytest.raises(SystemExit):
-        cli.main()
-    shown = capsys.readouterr().out
+    shown = pts("compact", "--dry-run", home=tmp_path, PTS_LAKE=root).stdout
     assert SCANS in shown
     assert "Files stay for fix, until `pts replay drop`." in shown
     assert "Nothing was done. Files younger than 168 h stay." in shown
