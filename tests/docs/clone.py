@@ -11,10 +11,12 @@ from pathlib import Path
 
 from tests.docs.conftest import Documented
 from tests.docs.pages import ROOT
-from tests.integration.pts_process import SHORT_LIVED, wait_for
+from tests.integration.pts_process import SHORT_LIVED, wait_until
 from tests.ports import unused_ports
 
 LONG_AGO = 0
+START_SECONDS = 420.0
+"""All of the stack at once, and two batches: on two cores that have other work, too, some minutes."""
 
 
 def published(folder: Path) -> Path:
@@ -43,6 +45,7 @@ def enter(documented: Documented, clone: Path) -> None:
         "PTS_BROKER__PORT": str(broker),
         "PTS_BROKER__CONTROLLER_PORT": str(controller),
         "PTS_AIRFLOW__PORT": str(unused_ports()[0]),
+        "PTS_API__PORT": str(unused_ports()[0]),
         "PTS_SPARK__CONF": str(SHORT_LIVED).replace("'", '"'),
     }
 
@@ -85,7 +88,7 @@ def watch_demo(documented: Documented) -> str:
             start_new_session=True,
         )
     try:
-        wait_for(log, " → ")
+        wait_until(lambda: " → " in log.read_text(), log, START_SECONDS)
         os.killpg(demo.pid, signal.SIGINT)
         demo.wait(timeout=180)
     finally:
