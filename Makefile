@@ -66,7 +66,7 @@ advisories: $(READY) ## Ask OSV for known vulnerabilities of all of them; what i
 site: $(SITE) ## Build docs/ as pages that are read without a network: var/site/index.html
 	$(VENV)/site/bin/zensical build --clean --strict
 
-docs: $(READY) ## Write the pages of docs/ that are derived from the code anew
+docs: $(READY) ## Regenerate the pages of docs/ that are derived from the code
 	$(VENV)/bin/python -m pipelines.tables.docs > docs/tables.md
 	$(VENV)/bin/python -m expectations.docs > docs/expectations.md
 	$(VENV)/bin/python -m lab.mutations --docs > docs/mutations.md

@@ -133,8 +133,8 @@ def _licences(jar: zipfile.ZipFile, named: str) -> tuple[str, ...]:
     pom = f"META-INF/maven/{group}/{name}/pom.xml"
     if pom in names:
         found = ElementTree.fromstring(jar.read(pom)).iterfind("{*}licenses/{*}license/{*}name")
-        if named := tuple(" ".join(each.text.split()) for each in found if each.text):
-            return named
+        if licences := tuple(" ".join(each.text.split()) for each in found if each.text):
+            return licences
     if "META-INF/MANIFEST.MF" in names:
         manifest = re.sub(r"\r?\n ", "", jar.read("META-INF/MANIFEST.MF").decode("utf-8", "replace"))
         if bundle := BUNDLE_LICENCE.search(manifest):

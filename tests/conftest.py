@@ -76,7 +76,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture
-def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Pts]:
+def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Pts:
     """Runs a command within this process, with an environment of its own."""
     from pipelines.cli import main as cli  # its import changes the environment
 
@@ -90,10 +90,7 @@ def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
             cli.main()
         return Ended(int(ended.value.code or 0), *capsys.readouterr())
 
-    before = os.umask(0o077)
-    os.umask(before)
-    yield run
-    os.umask(before)
+    return run
 
 
 @pytest.fixture
@@ -123,6 +120,15 @@ def closed_terminal_ends_processes() -> Iterator[None]:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture(autouse=True)
+def _umask_is_put_back() -> Iterator[None]:
+    """A command sets it for its process, which is that of the tests where it is called: the next test has its own."""
+    before = os.umask(0o077)
+    os.umask(before)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture(autouse=True)

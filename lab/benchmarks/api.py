@@ -78,14 +78,14 @@ def api_of_ours(work: Path, logs: Path, load: Load) -> dict[str, Any]:
         if answers is None:
             raise RunFailed("The clients ended without a word.")
         scans = scans_on(servers, work)
-        heard = pa.table([pa.array(column) for column in json.loads(events.read_text())], schema=MESSAGES)
+        at_clients = pa.table([pa.array(column) for column in json.loads(events.read_text())], schema=MESSAGES)
         followed = scans.filter(pc.less_equal(scans["package"], load.streams))
         since = ended_at - load.seconds / 2
         return {
             "streams": load.streams,
             "answers": answers,
             "topic": asdict(until_message(followed, arrivals.table(), since)),
-            "client": asdict(until_message(followed, heard, since)),
+            "client": asdict(until_message(followed, at_clients, since)),
             "cpu_share": used / measured,
             "resident_mib": tree.greatest_resident_mib(),
             "feed_behind_seconds": costs["feed_behind_seconds"],

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import FastAPI, Header, Path, Query, Request
+from fastapi import FastAPI, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
-from pydantic import BeforeValidator
 
 from pipelines.api import page, problems
 from pipelines.api.guard import Guard
@@ -25,7 +24,7 @@ from pipelines.api.problems import (
     unknown_package,
     unreadable,
 )
-from pipelines.api.report import EXAMPLE, LARGEST, POSITION, Entry, PlacedReport, Position, digits, number_in
+from pipelines.api.report import EXAMPLE, LARGEST, POSITION, Entry, PlacedReport, Position, number_in
 from pipelines.api.stream import EventStream, events
 from pipelines.contracts.topics import PACKAGE_REPORTS
 from pipelines.errors import InvalidInput
@@ -48,7 +47,6 @@ EVENT_EXAMPLE = (
     'data: {"position": "package-reports/2@88", "trackingNumber": 42, "numberOfRemainingStops": 4, …}\n\n'
 )
 
-Number = Annotated[int, Path(alias="trackingNumber", ge=1, le=LARGEST, examples=[42]), BeforeValidator(digits)]
 NUMBER: dict[str, Any] = {
     "name": "trackingNumber",
     "in": "path",
@@ -139,9 +137,7 @@ def create_app(service: Service) -> FastAPI:
         },
     )
     async def package(request: Request) -> Response:
-        number, at_least = number_in(request.path_params["trackingNumber"]), request.query_params.get("atLeast")
-        if number is None:
-            raise not_a_number()
+        number, at_least = tracking_number_of(request), request.query_params.get("atLeast")
         entry = (
             service.report(number)
             if at_least is None
@@ -155,6 +151,7 @@ def create_app(service: Service) -> FastAPI:
         summary="The report of a package, and each later one",
         description=EVENTS,
         response_class=Response,
+        openapi_extra={"parameters": [NUMBER]},
         responses={
             200: {"content": {"text/event-stream": {"schema": {"type": "string"}, "example": EVENT_EXAMPLE}}},
             **documented(404, 422, 429, 503),
@@ -162,7 +159,6 @@ def create_app(service: Service) -> FastAPI:
     )
     async def package_events(
         request: Request,
-        number: Number,
         last_event_id: Annotated[
             str | None, Header(max_length=200, description="The `id` of the last event that the client got.")
         ] = None,
@@ -171,6 +167,7 @@ def create_app(service: Service) -> FastAPI:
             Query(alias="lastEventId", max_length=200, description="The same, for clients that cannot set the header."),
         ] = None,
     ) -> Response:
+        number = tracking_number_of(request)
         service.report(number)
         with ExitStack() as held:
             held.enter_context(service.limits.stream(host_of(request)))
@@ -216,6 +213,14 @@ def _openapi(app: FastAPI, made: Callable[[], dict[str, Any]]) -> dict[str, Any]
         "ProblemDetails", ProblemDetails.model_json_schema()
     )
     return schema
+
+
+def tracking_number_of(request: Request) -> int:
+    """The number in the path. Raises `Problem` for what is none."""
+    number = number_in(request.path_params["trackingNumber"])
+    if number is None:
+        raise not_a_number()
+    return number
 
 
 def host_of(request: Request) -> str:

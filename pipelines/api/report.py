@@ -17,13 +17,6 @@ DIGITS = re.compile(r"[0-9]{1,19}", re.ASCII)
 POSITION = re.compile(rf"({PACKAGE_REPORTS.name}|{SHIP_EVENTS.name}|{SHIP_ROUTES.name})/([0-9]{{1,9}})@([0-9]{{1,18}})")
 
 
-def digits(value: object) -> object:
-    """Digits and nothing else, where Python takes `4_2` and ` 42`, too."""
-    if isinstance(value, str) and not DIGITS.fullmatch(value):
-        raise ValueError("digits and nothing else")
-    return value
-
-
 def _in_utc(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 

@@ -81,7 +81,7 @@ class FlowInputs:
     def _current(self, flow: Flow, table: Table, archive: Table | None) -> str:
         if table != flow.into:
             return self._lake.rows(table)
-        if table.name in self._batch.rebuilds:
+        if self.is_rebuilt(flow):
             return data_files.empty_rows(table)
         if not (archive and self._lake.version(archive)):
             return self._lake.rows(table)

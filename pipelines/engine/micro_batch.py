@@ -98,8 +98,8 @@ class MicroBatch:
             ThreadPoolExecutor(len(topics) + len(flows)) as pool,
         ):
             for name, topic in topics.items():
-                of_topic = [flow for flow in flows if flow.topic == topic]
-                reading[name] = pool.submit(in_session(self._read), topic, of_topic)
+                its_flows = [flow for flow in flows if flow.topic == topic]
+                reading[name] = pool.submit(in_session(self._read), topic, its_flows)
             for flow in flows:
                 needed = [running[other.name] for other in flows if other.name in running and flow.needs(other)]
                 needed += [reading[flow.topic.name]] if flow.topic else []

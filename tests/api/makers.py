@@ -13,7 +13,7 @@ from pipelines.api.app import Service, create_app
 from pipelines.api.feed import Feed, Freshness
 from pipelines.api.hub import Hub
 from pipelines.api.limits import Limits
-from pipelines.api.report import Entry, entry_of
+from pipelines.api.report import EXAMPLE, Entry, entry_of
 from pipelines.api.store import Store
 from pipelines.errors import PtsError
 from pipelines.io.kafka.admin import TopicExtent
@@ -25,20 +25,13 @@ TOPIC = "Yfk2sSlsTSmXEkuH3sRzkg"
 
 def value(number: int = 42, stop: int | None = 9, end: int | None = 13, **members: Any) -> bytes:
     """A message as the job sends it."""
-    report = {
+    report = EXAMPLE | {
         "trackingNumber": number,
-        "occurredAt": "2026-01-04T15:21:06.903000Z",
         "numberOfRemainingStops": None if stop is None or end is None else end - stop,
         "currentStopId": stop,
         "endStopId": end,
-        "statusCode": "IT",
-        "eventKafkaPartition": 2,
-        "eventKafkaOffset": 5113,
-        "eventKafkaTimestamp": "2026-01-04T15:21:09.120000Z",
-        "routeKafkaPartition": 2,
-        "routeKafkaOffset": 10,
-        "routeKafkaTimestamp": "2026-01-01T00:29:32.200000Z",
     }
+    del report["position"]
     return json.dumps(report | members).encode()
 
 

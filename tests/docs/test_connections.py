@@ -28,6 +28,7 @@ def test_connections_of_the_page_are_settings_that_fit(
                 name, _, value = arguments[0].partition("=")
                 given[name] = value
                 if value.startswith(str(tmp_path)):
+                    Path(value).touch(0o600)
                     Path(value).write_text("secret\n")
                 settings = pts("settings", home=tmp_path, **given) if line == text.splitlines()[-1] else None
                 assert not settings or (settings.returncode, settings.stderr) == (0, "")

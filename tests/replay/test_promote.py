@@ -2,7 +2,9 @@
 
 import json
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +23,7 @@ from pipelines.live.planner import live_runner
 from pipelines.maintenance import backfill, common
 from pipelines.replay import build, compare, promote, rollback
 from pipelines.settings import Kafka
-from pipelines.state.handover import Handover
+from pipelines.state.handover import Handover, HandoverRequest
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted, Replays
 from pipelines.state.snapshots import is_settled, snapshot
@@ -102,16 +104,23 @@ def sent_reports(lake: Offline) -> dict[int, int | None]:
     return sent
 
 
+@contextmanager
+def delegated_promotion(lake: Offline) -> Iterator[tuple[Handover, HandoverRequest, Future[Promoted]]]:
+    """A promotion that waits for the live job, whose side this is: the hand-over, what it asks, and the command."""
+    with writer_lease(lake.settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
+        job = Handover(lease)
+        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), lake.settings)
+        while (request := job.request) is None and not promotion.done():
+            time.sleep(0.01)
+        assert request is not None
+        yield job, request, promotion
+
+
 def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
     replayed_lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(common, "SETTLE_SECONDS", 0.0)
-    with writer_lease(replayed_lake.settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
-        job = Handover(lease)
-        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
-        while (request := job.request) is None and not promotion.done():
-            time.sleep(0.01)
-        assert request is not None
+    with delegated_promotion(replayed_lake) as (job, request, promotion):
         replayed_lake.feed()  # a batch more, after the replay came near
         before = snapshot(replayed_lake.settings.lake_root)
         job.do(request, lambda: promote_only(replayed_lake))
@@ -225,12 +234,7 @@ def test_promotion_whose_command_was_killed_is_followed_up_when_it_is_given_agai
 
 
 def test_what_the_live_job_refuses_is_what_the_command_says(replayed_lake: Offline) -> None:
-    with writer_lease(replayed_lake.settings.lake_root) as lease, ThreadPoolExecutor(1) as pool:
-        job = Handover(lease)
-        promotion = pool.submit(promote.run, ReplayPromote(replay_id="fix"), replayed_lake.settings)
-        while (request := job.request) is None and not promotion.done():
-            time.sleep(0.01)
-        assert request is not None
+    with delegated_promotion(replayed_lake) as (job, request, promotion):
         replayed_lake.crash(1)
         job.do(request, lambda: promote_only(replayed_lake))
         with pytest.raises(LakeMismatch, match="was cut off between tables"):

@@ -2,6 +2,7 @@
 
 import ssl
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -127,9 +128,8 @@ class Connection:
         path: Path | None = getattr(self.security, name)
         if path is None:
             return None
-        self.security.text(name)
         try:
-            ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
+            _load_certificates(path, self.security.text(name))
         except ssl.SSLError as error:
             raise InvalidInput(f"{PREFIX}{name.upper()}={path} has no certificate in PEM that can be read.") from error
         return str(path)
@@ -154,6 +154,14 @@ class Connection:
         )
         quoted = " ".join(f'{name}="{_escaped(value)}"' for name, value in _given(entries).items())
         return f"{LOGIN_MODULES[mechanism]} required {quoted};"
+
+
+@lru_cache
+def _load_certificates(path: Path, _text: str) -> None:
+    """Raises `SSLError` when the file, which has this text, has no certificates. It looks once at each text: a bundle
+    of all public authorities takes tens of milliseconds, and each batch asks for options.
+    """
+    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
 
 
 def secrets_of(home: Path) -> Path:

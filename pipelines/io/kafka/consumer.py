@@ -4,15 +4,16 @@ import time
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from confluent_kafka import Consumer, KafkaError, TopicPartition
+from confluent_kafka import KafkaError, TopicPartition
 from confluent_kafka import Message as Polled
 
 from pipelines.errors import BrokerUnavailable, LogTruncated
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
-from pipelines.io.kafka.connection import GROUP, Connection
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
+from pipelines.io.kafka.standalone_consumer import standalone_consumer
 
 if TYPE_CHECKING:  # it brings Spark
     from pipelines.io.kafka.log import Offsets
@@ -75,7 +76,7 @@ def follow(connection: Connection, topic: str, starts: Mapping[int, int]) -> Gen
     says of a partition, as that there is none.
     """
     refusals = Refusals(connection)
-    consumer = _consumer(connection, refusals, "read_committed", FOLLOWING)
+    consumer = standalone_consumer(connection, refusals, "read_committed", FOLLOWING)
     with closing(consumer):
         consumer.assign([TopicPartition(topic, *place) for place in starts.items()])
         while True:
@@ -119,13 +120,13 @@ def _polled(
 ) -> Generator[tuple[str, int, Message | None]]:
     """Messages from the offsets on, with topic and partition; None where the end of a partition is reached."""
     refusals = Refusals(connection)
-    consumer = _consumer(connection, refusals, isolation_level)
+    consumer = standalone_consumer(connection, refusals, isolation_level)
     parts = [(topic, *place) for topic, partitions in starts.items() for place in partitions.items()]
     try:
         consumer.assign([TopicPartition(*part) for part in parts])
         deadline = time.monotonic() + PATIENCE_SECONDS
         while True:
-            found = consumer.poll(0.2)
+            found = consumer.poll(POLL_SECONDS)
             refusals.check()
             error = found.error() if found is not None else None
             if error:
@@ -142,23 +143,6 @@ def _polled(
             yield topic, message.partition, None if error else message
     finally:
         consumer.close()
-
-
-def _consumer(
-    connection: Connection, refusals: Refusals, isolation_level: str, options: Mapping[str, Any] | None = None
-) -> Consumer:
-    return Consumer(
-        {
-            **connection.client_options(),
-            "group.id": GROUP,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": isolation_level,
-            "error_cb": refusals.note,
-            "log_level": 0,
-            **(options or {}),
-        }
-    )
 
 
 def _message(polled: Polled) -> Message:

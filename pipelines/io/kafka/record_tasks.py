@@ -6,13 +6,14 @@ from contextlib import closing
 from typing import cast
 
 import pyarrow as pa
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, TopicPartition
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from pipelines.contracts.rules import RECORD_TIMES_MS
-from pipelines.io.kafka.connection import GROUP, Connection
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.refusals import Refusals, check_right
+from pipelines.io.kafka.standalone_consumer import standalone_consumer
 
 Range = tuple[str, int, int, int]
 """Topic, partition, and offsets from the first to the one after the last."""
@@ -51,18 +52,7 @@ def records_by_tasks(spark: SparkSession, connection: Connection, ranges: Sequen
 def _read(connection: Connection, wanted: Range) -> Iterator[pa.RecordBatch]:
     topic, partition, start, end = wanted
     refusals = Refusals(connection)
-    consumer = Consumer(
-        {
-            **connection.client_options(),
-            "group.id": GROUP,
-            "enable.auto.commit": False,
-            "enable.partition.eof": True,
-            "isolation.level": "read_committed",
-            "auto.offset.reset": "error",
-            "error_cb": refusals.note,
-            "log_level": 0,
-        }
-    )
+    consumer = standalone_consumer(connection, refusals, "read_committed", {"auto.offset.reset": "error"})
     with closing(consumer):
         consumer.assign([TopicPartition(topic, partition, start)])
         rows: list[Message] = []
