@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.errors import UndeclaredDifference
+from pipelines.graph import FLOWS
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.stack import simulate
@@ -28,8 +29,7 @@ def wrong(broker: str, spark: SparkSession, tmp_path_factory: pytest.TempPathFac
     """A lake whose hours count every scan twice."""
     with empty_log(broker, tmp_path_factory.mktemp("wrong")) as settings:
         simulate.run(FEED, settings)
-        with planted({"carrier_throughput": {"scan_count": "2 * scan_count"}}):
-            drain(spark, settings)
+        drain(spark, settings, planted(FLOWS, {"carrier_throughput": {"scan_count": "2 * scan_count"}}))
         yield settings
 
 
