@@ -4,6 +4,8 @@ VENV   := .venv
 PTS    := $(VENV)/bin/pts
 READY  := $(VENV)/.ready
 SITE   := $(VENV)/site/.ready
+# Tests start Python some hundred times: without bytecode each of them would compile the project.
+unexport PYTHONDONTWRITEBYTECODE
 ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
