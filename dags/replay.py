@@ -52,11 +52,11 @@ with DAG(
     **FLEET,
 ) as dag:
     plan = PtsOperator(
-        task_id="plan", doc_md="`pts replay plan`.", command=commands.ReplayPlan, parameters={"fence": FENCE}
+        task_id="plan", doc_md="`pts replay plan`.", command=commands.ReplayPlan, parameters={"at_batch": FENCE}
     )  # fmt: skip
     build = PtsOperator(
         task_id="build", doc_md="`pts replay build`, unless this is a dry run.", command=commands.ReplayBuild,
-        parameters={**NAME, "fence": FENCE}, execution_timeout=HOURS, only_if="{{ not params.dry_run }}",
+        parameters={**NAME, "at_batch": FENCE}, execution_timeout=HOURS, only_if="{{ not params.dry_run }}",
     )  # fmt: skip
     compare = PtsOperator(
         task_id="compare", doc_md="`pts replay compare`.", command=commands.ReplayCompare, execution_timeout=HOURS,

@@ -34,7 +34,7 @@ with DAG(
         task_id="verify_log",
         doc_md="`pts replay verify`.",
         command=ReplayVerify,
-        parameters={"fence": "{{ params.fence }}"},
+        parameters={"at_batch": "{{ params.fence }}"},
         execution_timeout=timedelta(hours=12),
         inlets=assets(*GOLD_TABLES),
     )

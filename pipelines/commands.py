@@ -1,11 +1,15 @@
-"""Each command's validated parameters, and the arguments that give them on the command line.
+"""Each command once: its validated parameters, with their defaults, and how they are given on the command line.
 
-Nothing here imports an engine, so a DAG builds its command from these models: `["pts", *Stream(drain=True).argv()]`.
+`pts` takes its options, their defaults and their help from these models (`pipelines.cli.parameters`). Nothing here
+imports an engine, so a DAG builds its command from them, too: `["pts", *Stream(drain=True).argv()]`.
 """
 
-from abc import ABC, abstractmethod
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Literal
+from enum import Enum
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
@@ -26,14 +30,84 @@ def _in_utc(value: object) -> object:
     return moment.replace(tzinfo=UTC) if isinstance(moment, datetime) and moment.tzinfo is None else moment
 
 
-class Command(BaseModel, ABC):
-    """Parameters of one command."""
+def _seconds(duration: object) -> object:
+    """The seconds of `30s`, `5m` or `1h`; anything that is no text as it is."""
+    if not isinstance(duration, str):
+        return duration
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", duration)
+    if not match:
+        raise ValueError(f"{duration!r} is no duration. Write 30s, 5m, 1h, or a number of seconds")
+    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A parameter that is given by its place."""
+
+    help: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """A parameter that is given by its name, `--dry-run`; its former names are understood, and not shown."""
+
+    name: str
+    help: str
+    former_names: tuple[str, ...] = ()
+
+
+Given = Argument | Option
+
+
+def written(value: object) -> str:
+    """The text by which a value is given on the command line."""
+    return value.isoformat() if isinstance(value, datetime) else str(value.value if isinstance(value, Enum) else value)
+
+
+class Command(BaseModel):
+    """Parameters of one command.
+
+    Attributes:
+        words: What stands after `pts`.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    @abstractmethod
+    words: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def given(cls) -> dict[str, Given]:
+        """How each parameter is given, by its name; options and arguments in the order of the fields."""
+        return {
+            name: next(each for each in field.metadata if isinstance(each, Given))
+            for name, field in cls.model_fields.items()
+        }
+
     def argv(self) -> list[str]:
         """The arguments after `pts` that parse back to this command."""
+        given = self.given()
+        options = [part for name, how in given.items() if isinstance(how, Option) for part in self._option(name, how)]
+        arguments = [text for name, how in given.items() if isinstance(how, Argument) for text in self._values(name)]
+        # A text of any kind may begin with a dash.
+        return [*self.words, *options, *(["--"] if any(text.startswith("-") for text in arguments) else []), *arguments]
+
+    def _option(self, name: str, how: Option) -> Iterator[str]:
+        value = getattr(self, name)
+        if value is True:
+            yield how.name
+        elif value != type(self).model_fields[name].default:
+            for text in self._values(name):
+                yield from (how.name, text)
+
+    def _values(self, name: str) -> list[str]:
+        value = getattr(self, name)
+        return [written(each) for each in (value if isinstance(value, tuple) else (value,)) if each is not None]
+
+
+AtBatch = Annotated[int | None, Field(ge=0, le=MAX_BATCH)]
+AS_OF_BATCH = Option("--at-batch", "The tables as they were after this batch.")
+UP_TO_BATCH = Option("--at-batch", "The batch up to which; the newest at which all tables agree.", ("--fence",))
+Moment = Annotated[AwareDatetime, BeforeValidator(_in_utc)]
 
 
 class Stream(Command):
@@ -44,12 +118,12 @@ class Stream(Command):
         new_checkpoint: Goes on from the ledger's last row without the checkpoint, which is lost.
     """
 
-    drain: bool = False
-    new_checkpoint: bool = False
-
-    def argv(self) -> list[str]:
-        options = {"--drain": self.drain, "--new-checkpoint": self.new_checkpoint}
-        return ["stream", *(option for option, is_given in options.items() if is_given)]
+    words = ("stream",)
+    drain: Annotated[bool, Option("--drain", "Process what is in the log now, then end.")] = False
+    new_checkpoint: Annotated[
+        bool,
+        Option("--new-checkpoint", "Go on from where the ledger ends, without the checkpoint: it is lost or torn."),
+    ] = False
 
 
 class Simulate(Command):
@@ -65,13 +139,22 @@ class Simulate(Command):
         resume: Goes on where the feed was cut off: leaves out as many records as the input topics hold.
     """
 
-    seed: int = Field(default=42, ge=0)
-    packages: int = Field(default=20_000, ge=1)
-    rate: float = Field(default=2_000, ge=0, allow_inf_nan=False)
-    duration_seconds: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    count: int | None = Field(default=None, ge=1)
-    start: Annotated[AwareDatetime, BeforeValidator(_in_utc)] = datetime(2026, 1, 1, tzinfo=UTC)
-    resume: bool = False
+    words = ("simulate",)
+    seed: Annotated[int, Option("--seed", "The same seed gives byte-identical records.")] = Field(default=42, ge=0)
+    packages: Annotated[int, Option("--packages", "Packages in the simulated world.")] = Field(default=20_000, ge=1)
+    rate: Annotated[float, Option("--rate", "Records per second; 0: as fast as possible.")] = Field(
+        default=2_000, ge=0, allow_inf_nan=False
+    )
+    duration_seconds: Annotated[
+        float | None,
+        BeforeValidator(_seconds),
+        Option("--duration", "End after this time: 30s, 5m, 1h, or seconds."),
+    ] = Field(default=None, gt=0, allow_inf_nan=False)
+    count: Annotated[int | None, Option("--count", "End after this many records.")] = Field(default=None, ge=1)
+    start: Annotated[Moment, Option("--start", "Event time of the first record.")] = datetime(2026, 1, 1, tzinfo=UTC)
+    resume: Annotated[bool, Option("--resume", "Go on where the feed was cut off: leave out what the topics hold.")] = (
+        False
+    )
 
     @model_validator(mode="after")
     def _ends_once(self) -> "Simulate":
@@ -79,65 +162,48 @@ class Simulate(Command):
             raise ValueError("a feed ends after a duration or after a count of records: give one of them")
         return self
 
-    def argv(self) -> list[str]:
-        options: dict[str, object | None] = {
-            "--seed": self.seed,
-            "--packages": self.packages,
-            "--rate": self.rate,
-            "--duration": self.duration_seconds,
-            "--count": self.count,
-            "--start": self.start.isoformat(),
-        }
-        return [
-            "simulate",
-            *(part for name, value in options.items() if value is not None for part in (name, str(value))),
-            *(["--resume"] if self.resume else []),
-        ]
-
 
 class Topics(Command):
     """Creates the topics of the contract, or insists on them."""
 
-    def argv(self) -> list[str]:
-        return ["topics"]
+    words = ("topics",)
 
 
 class Certificates(Command):
     """Renews the embedded broker's certificates where they are near their end."""
 
-    def argv(self) -> list[str]:
-        return ["certificates"]
+    words = ("certificates",)
 
 
-class Sql(Command):
-    """One SQL query over the Delta tables as they are; with `at_batch`, as they were after that batch."""
+class SqlShell(Command):
+    """SQL queries over the Delta tables as they are; with `at_batch`, as they were after that batch."""
 
-    query: str = Field(min_length=1)
-    engine: Engine = "duckdb"
-    at_batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+    words = ("sql",)
+    engine: Annotated[Engine, Option("--engine", "duckdb answers at once; spark speaks Spark SQL.")] = "duckdb"
+    at_batch: Annotated[AtBatch, AS_OF_BATCH] = None
 
-    def argv(self) -> list[str]:
-        at_batch = [] if self.at_batch is None else ["--at-batch", str(self.at_batch)]
-        return ["sql", "--engine", self.engine, *at_batch, "--", self.query]
+
+class Sql(SqlShell):
+    """One of them."""
+
+    query: Annotated[str, Argument('For example "SELECT * FROM gold.remaining_stops LIMIT 5".')] = Field(min_length=1)
 
 
 class Snapshot(Command):
     """The version of every table after a batch at which they agree; the newest such batch when none is named."""
 
-    batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
-
-    def argv(self) -> list[str]:
-        return ["snapshot", *([] if self.batch is None else ["--batch", str(self.batch)])]
+    words = ("snapshot",)
+    at_batch: Annotated[
+        AtBatch, Option("--at-batch", "The batch; the newest at which all tables agree.", ("--batch",))
+    ] = None
 
 
 class Report(Command):
     """One package: its report, its route and its scans; with `explain`, where on the way each of them was when."""
 
-    tracking_number: int = Field(gt=0)
-    explain: bool = False
-
-    def argv(self) -> list[str]:
-        return ["report", str(self.tracking_number), *(["--explain"] if self.explain else [])]
+    words = ("report",)
+    tracking_number: Annotated[int, Argument("The package, for example 42.")] = Field(gt=0)
+    explain: Annotated[bool, Option("--explain", "Also which batches made it, and how it changed.")] = False
 
 
 class Judge(Command):
@@ -152,12 +218,22 @@ class Judge(Command):
         timestamp: The Kafka timestamp that the message, or each line, would have.
     """
 
-    topic: InputTopic
-    file: str = Field(default=STANDARD_INPUT, min_length=1)
-    given_as: GivenAs = "message"
-    wire_format: WireFormat | None = None
-    key: str | None = None
-    timestamp: Annotated[AwareDatetime, BeforeValidator(_in_utc)] | None = None
+    words = ("judge",)
+    topic: Annotated[InputTopic, Argument("To which the messages would be sent.")]
+    file: Annotated[str, Argument("Where they are; - is the standard input.")] = Field(
+        default=STANDARD_INPUT, min_length=1
+    )
+    given_as: Annotated[
+        GivenAs, Option("--as", "All bytes are one value; each line is one; or a JSON array of records.")
+    ] = "message"
+    wire_format: Annotated[
+        WireFormat | None, Option("--format", "How values are written; as the settings say without.")
+    ] = None
+    key: Annotated[str | None, Option("--key", "The message's key; its rule is left out without.")] = None
+    timestamp: Annotated[
+        Moment | None,
+        Option("--timestamp", "The Kafka timestamp, ISO 8601; whether a time fits it is left out without."),
+    ] = None
 
     @model_validator(mode="after")
     def _says_each_once(self) -> "Judge":
@@ -167,48 +243,34 @@ class Judge(Command):
             raise ValueError("--timestamp is for a message or for lines: each record has its own")
         return self
 
-    def argv(self) -> list[str]:
-        options: dict[str, object | None] = {
-            "--format": self.wire_format,
-            "--key": self.key,
-            "--timestamp": self.timestamp and self.timestamp.isoformat(),
-        }
-        given = [part for name, value in options.items() if value is not None for part in (name, str(value))]
-        return ["judge", "--as", self.given_as, *given, "--", self.topic, self.file]
-
 
 class Rebuild(Command):
     """Gold tables made anew from silver."""
 
-    tables: tuple[str, ...] = Field(min_length=1)
-
-    def argv(self) -> list[str]:
-        return ["rebuild", *self.tables]
+    words = ("rebuild",)
+    tables: Annotated[tuple[str, ...], Argument("For example gold.stop_activity.")] = Field(min_length=1)
 
 
 class Expire(Command):
     """Rows of the gold tables that are older than their retention let go; with `dry_run`, only counted."""
 
-    dry_run: bool = False
-
-    def argv(self) -> list[str]:
-        return ["expire", *(["--dry-run"] if self.dry_run else [])]
+    words = ("expire",)
+    dry_run: Annotated[bool, Option("--dry-run", "Only count what would go.")] = False
 
 
 class Compact(Command):
     """Small files of the tables joined, and those removed that nobody needs; with `dry_run`, only counted."""
 
-    dry_run: bool = False
-
-    def argv(self) -> list[str]:
-        return ["compact", *(["--dry-run"] if self.dry_run else [])]
+    words = ("compact",)
+    dry_run: Annotated[bool, Option("--dry-run", "Only tell what would be done.")] = False
 
 
 class Check(Command):
     """The truths about tables, or about all of them, at a batch at which they agree; at the newest one without."""
 
-    tables: tuple[str, ...] = ()
-    at_batch: int | None = Field(default=None, ge=0, le=MAX_BATCH)
+    words = ("check",)
+    tables: Annotated[tuple[str, ...], Option("--table", "A table; all of them without.")] = ()
+    at_batch: Annotated[AtBatch, AS_OF_BATCH] = None
 
     @field_validator("tables")
     @classmethod
@@ -217,10 +279,6 @@ class Check(Command):
         if unknown := [name for name in names if name not in known]:
             raise ValueError(f"there are no expectations of {', '.join(unknown)}; there are of {', '.join(known)}")
         return names
-
-    def argv(self) -> list[str]:
-        tables = [part for name in self.tables for part in ("--table", name)]
-        return ["check", *tables, *([] if self.at_batch is None else ["--at-batch", str(self.at_batch)])]
 
 
 class Backfill(Command):
@@ -232,10 +290,13 @@ class Backfill(Command):
         dry_run: Writes nothing.
     """
 
-    begin: Annotated[AwareDatetime, BeforeValidator(_in_utc)]
-    end: Annotated[AwareDatetime, BeforeValidator(_in_utc)]
-    tables: tuple[str, ...] = ()
-    dry_run: bool = False
+    words = ("backfill",)
+    begin: Annotated[Moment, Option("--from", "First moment (ISO 8601; UTC without an offset).")]
+    end: Annotated[Moment, Option("--to", "First moment after.")]
+    tables: Annotated[
+        tuple[str, ...], Option("--table", "A table with windows; all of them without.", ("--tables",))
+    ] = ()
+    dry_run: Annotated[bool, Option("--dry-run", "Only tell what would change.")] = False
 
     @model_validator(mode="after")
     def _is_an_interval(self) -> "Backfill":
@@ -243,40 +304,30 @@ class Backfill(Command):
             raise ValueError("an interval ends after it begins")
         return self
 
-    def argv(self) -> list[str]:
-        tables = [part for name in self.tables for part in ("--tables", name)]
-        interval = ["--from", self.begin.isoformat(), "--to", self.end.isoformat()]
-        return ["backfill", *interval, *tables, *(["--dry-run"] if self.dry_run else [])]
-
 
 class Verify(Command):
     """The proof that the tables hold what the ledger says."""
 
-    def argv(self) -> list[str]:
-        return ["verify"]
+    words = ("verify",)
 
 
 REPLAY_ID = r"^[0-9a-z][0-9a-z-]{0,62}$"
-ReplayId = Annotated[str, Field(pattern=REPLAY_ID)]
+ReplayId = Annotated[str, Field(pattern=REPLAY_ID), Argument("The replay's name: lower-case letters, digits, dashes.")]
 
 
 class ReplayPlan(Command):
-    """What a replay up to `fence`, a batch of the ledger, would read and need; the newest complete one without."""
+    """What a replay up to `at_batch`, a batch of the ledger, would read and need; the newest complete one without."""
 
-    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
-
-    def argv(self) -> list[str]:
-        return ["replay", "plan", *([] if self.fence is None else ["--fence", str(self.fence)])]
+    words = ("replay", "plan")
+    at_batch: Annotated[AtBatch, UP_TO_BATCH] = None
 
 
 class ReplayBuild(Command):
-    """The log up to `fence` through the code of today, into tables of its own; goes on with one that was cut off."""
+    """The log up to `at_batch` through the code of today, into tables of its own; goes on with one that was cut off."""
 
+    words = ("replay", "build")
     replay_id: ReplayId
-    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
-
-    def argv(self) -> list[str]:
-        return ["replay", "build", self.replay_id, *([] if self.fence is None else ["--fence", str(self.fence)])]
+    at_batch: Annotated[AtBatch, UP_TO_BATCH] = None
 
 
 class ReplayCompare(Command):
@@ -288,122 +339,101 @@ class ReplayCompare(Command):
         html: Where to write the page; beside the shadow's tables when not given.
     """
 
+    words = ("replay", "compare")
     replay_id: ReplayId
-    expect: tuple[str, ...] = ()
-    html: str | None = None
-
-    def argv(self) -> list[str]:
-        expected = [part for each in self.expect for part in ("--expect", each)]
-        return ["replay", "compare", self.replay_id, *expected, *([] if self.html is None else ["--html", self.html])]
+    expect: Annotated[
+        tuple[str, ...], Option("--expect", "A difference that is right: schema.table, or schema.table.column.")
+    ] = ()
+    html: Annotated[str | None, Option("--html", "Where to write the page.")] = None
 
 
 class ReplayPromote(Command):
     """A replay's tables in place of the live ones."""
 
+    words = ("replay", "promote")
     replay_id: ReplayId
-
-    def argv(self) -> list[str]:
-        return ["replay", "promote", self.replay_id]
 
 
 class ReplayRollback(Command):
     """The tables as they were before a promotion, and what the log has told since."""
 
+    words = ("replay", "rollback")
     replay_id: ReplayId
-
-    def argv(self) -> list[str]:
-        return ["replay", "rollback", self.replay_id]
 
 
 class ReplayVerify(Command):
     """The proof that the tables are what the log says: a replay that is compared, and dropped when it is identical."""
 
-    fence: int | None = Field(default=None, ge=0, le=MAX_BATCH)
-
-    def argv(self) -> list[str]:
-        return ["replay", "verify", *([] if self.fence is None else ["--fence", str(self.fence)])]
+    words = ("replay", "verify")
+    at_batch: Annotated[AtBatch, UP_TO_BATCH] = None
 
 
 class ReplayList(Command):
     """The replays of the lake."""
 
-    def argv(self) -> list[str]:
-        return ["replay", "list"]
+    words = ("replay", "list")
 
 
 class ReplayDrop(Command):
     """A replay and its tables deleted."""
 
+    words = ("replay", "drop")
     replay_id: ReplayId
-
-    def argv(self) -> list[str]:
-        return ["replay", "drop", self.replay_id]
 
 
 class QuarantineShow(Command):
     """The newest records that were rejected for a reason."""
 
-    reason: Reason
-    limit: int = Field(default=10, ge=1, le=10_000)
-
-    def argv(self) -> list[str]:
-        return ["quarantine", "show", "--reason", self.reason.value, "--limit", str(self.limit)]
+    words = ("quarantine", "show")
+    reason: Annotated[Reason, Option("--reason", "Why they were rejected.")]
+    limit: Annotated[int, Option("--limit", "Most records.")] = Field(default=10, ge=1, le=10_000)
 
 
 class QuarantineRedrive(Command):
     """Records that were rejected for these reasons judged anew; with `dry_run`, only counted."""
 
-    reasons: tuple[Reason, ...] = Field(min_length=1)
-    dry_run: bool = False
-
-    def argv(self) -> list[str]:
-        reasons = [part for reason in self.reasons for part in ("--reason", reason.value)]
-        return ["quarantine", "redrive", *reasons, *(["--dry-run"] if self.dry_run else [])]
+    words = ("quarantine", "redrive")
+    reasons: Annotated[tuple[Reason, ...], Option("--reason", "Why they had been rejected; may be given again.")] = (
+        Field(min_length=1)
+    )
+    dry_run: Annotated[bool, Option("--dry-run", "Only count what would be accepted.")] = False
 
 
 class Health(Command):
     """How the running system does, measured against its limits."""
 
-    def argv(self) -> list[str]:
-        return ["health"]
+    words = ("health",)
 
 
 class Alert(Command):
     """A message to those who are on call; the same, but for numbers, is not sent again for a while, unless `always`."""
 
-    subject: str = Field(min_length=1, max_length=200)
-    text: str = ""
-    always: bool = False
-
-    def argv(self) -> list[str]:
-        return ["alert", *["--always"] * self.always, "--", self.subject, self.text]
+    words = ("alert",)
+    subject: Annotated[str, Argument("What happened, in a few words.")] = Field(min_length=1, max_length=200)
+    text: Annotated[str, Argument("What is known, and what to do.")] = ""
+    always: Annotated[bool, Option("--always", "Also if the same was sent a while ago.")] = False
 
 
 class Requests(Command):
     """The replays that are asked for on the topic pts-control."""
 
-    def argv(self) -> list[str]:
-        return ["requests"]
+    words = ("requests",)
 
 
 class Api(Command):
     """The customers' API, in the foreground."""
 
-    def argv(self) -> list[str]:
-        return ["api"]
+    words = ("api",)
 
 
 class Broker(Command):
     """The embedded broker, in the foreground."""
 
-    def argv(self) -> list[str]:
-        return ["broker"]
+    words = ("broker",)
 
 
 class Airflow(Command):
     """A command of Airflow's own, in the embedded Airflow: `api-server`, `backfill create …`, anything else it has."""
 
-    arguments: tuple[str, ...] = Field(min_length=1)
-
-    def argv(self) -> list[str]:
-        return ["airflow", *self.arguments]
+    words = ("airflow",)
+    arguments: Annotated[tuple[str, ...], Argument("For example: backfill create --help")] = Field(min_length=1)

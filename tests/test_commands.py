@@ -9,12 +9,16 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 from pydantic import ValidationError
 from typer.testing import CliRunner
 
 from pipelines import commands
 from pipelines.cli import main as cli
+from pipelines.cli.parameters import takes
+from pipelines.commands import Option
 from pipelines.contracts.rules import Reason
+from pipelines.errors import InvalidInput
 
 COMMANDS = [
     commands.Stream(),
@@ -29,7 +33,7 @@ COMMANDS = [
     commands.Sql(query="-- note\nSELECT 1", engine="spark"),
     commands.Sql(query="SELECT 1", at_batch=0),
     commands.Snapshot(),
-    commands.Snapshot(batch=0),
+    commands.Snapshot(at_batch=0),
     commands.Report(tracking_number=42),
     commands.Report(tracking_number=42, explain=True),
     commands.Judge(topic="ship-events"),
@@ -51,15 +55,15 @@ COMMANDS = [
         dry_run=True,
     ),
     commands.ReplayPlan(),
-    commands.ReplayPlan(fence=7),
+    commands.ReplayPlan(at_batch=7),
     commands.ReplayBuild(replay_id="fix-1"),
-    commands.ReplayBuild(replay_id="fix-1", fence=7),
+    commands.ReplayBuild(replay_id="fix-1", at_batch=7),
     commands.ReplayCompare(replay_id="fix-1"),
     commands.ReplayCompare(replay_id="fix-1", expect=("gold.remaining_stops", "gold.x.y"), html="page.html"),
     commands.ReplayPromote(replay_id="fix-1"),
     commands.ReplayRollback(replay_id="fix-1"),
     commands.ReplayVerify(),
-    commands.ReplayVerify(fence=7),
+    commands.ReplayVerify(at_batch=7),
     commands.ReplayDrop(replay_id="fix-1"),
     commands.QuarantineShow(reason=Reason.MALFORMED, limit=3),
     commands.QuarantineRedrive(reasons=(Reason.MALFORMED, Reason.TOO_LATE)),
@@ -127,6 +131,43 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
     assert heard == [command]
 
 
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (["snapshot", "--batch", "0"], commands.Snapshot(at_batch=0)),
+        (["replay", "plan", "--fence", "7"], commands.ReplayPlan(at_batch=7)),
+        (
+            ["backfill", "--from", "2026-01-01", "--to", "2026-01-02", "--tables", "gold.stop_activity"],
+            commands.Backfill.model_validate(
+                {"begin": "2026-01-01", "end": "2026-01-02", "tables": ("gold.stop_activity",)}
+            ),
+        ),
+    ],
+    ids=lambda given: str(given[0]) if isinstance(given, list) else "",
+)
+def test_former_names_of_options_are_understood_not_shown_and_not_taken_beside_the_current_ones(
+    given: list[str], meant: commands.Command
+) -> None:
+    taken: list[commands.Command] = []
+    app = typer.Typer()
+    app.command()(takes(type(meant))(taken.append))
+    words, former = len(meant.words), next(each for each in given if each in ("--batch", "--fence", "--tables"))
+    current = next(how.name for how in meant.given().values() if isinstance(how, Option) and former in how.former_names)
+    assert CliRunner().invoke(app, given[words:]).exit_code == 0
+    assert taken == [meant]
+    assert former not in CliRunner().invoke(app, ["--help"]).output.replace(current, "")
+    refused = CliRunner().invoke(app, [*given[words:], current, given[-1]])
+    assert isinstance(refused.exception, InvalidInput)
+
+
+def test_every_parameter_says_how_it_is_given_and_shows_its_default() -> None:
+    for kind in commands.Command.__subclasses__():
+        assert kind.words
+        assert kind.given().keys() == kind.model_fields.keys()
+    shown = CliRunner().invoke(cli.app, ["simulate", "--help"]).output
+    assert all(default in shown for default in ("42", "20000", "2000", "2026-01-01"))
+
+
 def test_declared_differences_are_read_from_a_file_whose_remarks_are_left_out(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -177,8 +218,8 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Judge, {"topic": "ship-events", "given_as": "records", "timestamp": "2026-03-01T10:00:00"}),
         (commands.Judge, {"topic": "ship-events", "timestamp": "yesterday"}),
         (commands.Judge, {"topic": "ship-events", "file": ""}),
-        (commands.Snapshot, {"batch": -1}),
-        (commands.Snapshot, {"batch": 2**63}),
+        (commands.Snapshot, {"at_batch": -1}),
+        (commands.Snapshot, {"at_batch": 2**63}),
         (commands.Stream, {"drian": True}),
         (commands.Check, {"tables": ("gold.nope",)}),
         (commands.Check, {"tables": ("bronze.ship_events",)}),
@@ -187,7 +228,7 @@ def test_start_without_an_offset_is_utc_and_one_with_an_offset_keeps_its_instant
         (commands.Backfill, {"begin": "2026-01-01", "end": "2026-01-01T00:00:00Z"}),
         (commands.ReplayBuild, {"replay_id": "../live"}),
         (commands.ReplayBuild, {"replay_id": ""}),
-        (commands.ReplayPlan, {"fence": -1}),
+        (commands.ReplayPlan, {"at_batch": -1}),
         (commands.QuarantineRedrive, {"reasons": []}),
         (commands.QuarantineRedrive, {"reasons": ["ugly"]}),
         (commands.QuarantineShow, {"reason": "empty", "limit": 0}),

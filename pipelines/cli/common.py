@@ -3,19 +3,16 @@
 import os
 import sys
 from contextlib import suppress
-from typing import Annotated, Any, TypeVar
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 from rich.console import Console
 
-from pipelines.commands import Command
-from pipelines.errors import InvalidInput, printable
+from pipelines.errors import printable
 from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
-C = TypeVar("C", bound=Command)
 
 DUCKDB_INTERRUPTED = "Query interrupted"
 """What DuckDB raises as a plain RuntimeError when Ctrl-C falls into a query."""
@@ -41,19 +38,6 @@ def current_settings() -> Settings:
         with suppress(OSError):  # a command that only reads can do without
             scratch_below(current.home)
     return current
-
-
-def checked(kind: type[C], **parameters: Any) -> C:
-    try:
-        return kind(**parameters)
-    except ValidationError as error:
-        faults = [
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}"
-            if fault["loc"]
-            else fault["msg"].removeprefix("Value error, ")
-            for fault in error.errors()
-        ]
-        raise InvalidInput(f"{'; '.join(faults)}.") from error
 
 
 def console() -> Console:

@@ -7,8 +7,8 @@ import typer
 from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, checked, console, current_settings
-from pipelines.contracts.rules import Reason
+from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.parameters import takes
 from pipelines.errors import printable
 
 if TYPE_CHECKING:
@@ -25,14 +25,11 @@ def add_to(app: typer.Typer) -> None:
 
 replay_app = typer.Typer(no_args_is_help=True, help="Correct history: replay the log, compare, promote.")
 
-ReplayName = Annotated[str, typer.Argument(help="The replay's name: lower-case letters, digits, dashes.")]
-Fence = Annotated[int | None, typer.Option(help="The batch up to which; the newest at which all tables agree.")]
-
 
 @replay_app.command("plan")
-def replay_plan(fence: Fence = None, as_json: AsJson = False) -> None:
+@takes(commands.ReplayPlan)
+def replay_plan(command: commands.ReplayPlan, as_json: AsJson = False) -> None:
     """Show what a replay would read, from where, and what it needs. Writes nothing; refuses what cannot succeed."""
-    command = checked(commands.ReplayPlan, fence=fence)
     from pipelines.replay import plan as job
 
     found = job.run(command, current_settings())
@@ -40,12 +37,12 @@ def replay_plan(fence: Fence = None, as_json: AsJson = False) -> None:
 
 
 @replay_app.command("build")
-def replay_build(name: ReplayName, fence: Fence = None, as_json: AsJson = False) -> None:
+@takes(commands.ReplayBuild)
+def replay_build(command: commands.ReplayBuild, as_json: AsJson = False) -> None:
     """Run the log up to the fence through the code of today, into tables of its own. The live job may go on.
 
     Cut off, it goes on where it was when called again.
     """
-    command = checked(commands.ReplayBuild, replay_id=name, fence=fence)
     from pipelines.replay import build as job
 
     found = job.run(command, current_settings())
@@ -57,53 +54,50 @@ def replay_build(name: ReplayName, fence: Fence = None, as_json: AsJson = False)
 
 
 @replay_app.command("compare")
+@takes(commands.ReplayCompare)
 def replay_compare(
-    name: ReplayName,
-    expect: Annotated[
-        list[str] | None, typer.Option(help="A difference that is right: schema.table, or schema.table.column.")
-    ] = None,
+    command: commands.ReplayCompare,
     expect_file: Annotated[
         typer.FileText | None, typer.Option(help="The same, one a line; what follows a # is a remark.")
     ] = None,
-    html: Annotated[str | None, typer.Option(help="Where to write the page.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare live and replay at the fence, row for row. Ends with code 14 when rows differ that were not declared."""
     lines = [line.partition("#")[0].strip() for line in expect_file or ()]
-    command = checked(commands.ReplayCompare, replay_id=name, expect=(*(expect or ()), *filter(None, lines)), html=html)
+    command = command.model_copy(update={"expect": (*command.expect, *filter(None, lines))})
     from pipelines.replay import compare as job
 
     _show_compared(job.run(command, current_settings()), as_json=as_json)
 
 
 @replay_app.command("verify")
-def replay_verify(fence: Fence = None, as_json: AsJson = False) -> None:
+@takes(commands.ReplayVerify)
+def replay_verify(command: commands.ReplayVerify, as_json: AsJson = False) -> None:
     """Prove that the tables are what the log says: replay all of it, compare row for row, and drop the replay.
 
     Ends with code 14 when a row differs; the replay is kept then.
     """
-    command = checked(commands.ReplayVerify, fence=fence)
     from pipelines.replay import verify as job
 
     _show_compared(job.run(command, current_settings()), as_json=as_json)
 
 
 @replay_app.command("promote")
-def replay_promote(name: ReplayName, as_json: AsJson = False) -> None:
+@takes(commands.ReplayPromote)
+def replay_promote(command: commands.ReplayPromote, as_json: AsJson = False) -> None:
     """Put a replay's tables in place of the live ones, one commit each. The live job does it between two batches.
 
     Cut off, it is finished by the same command.
     """
-    command = checked(commands.ReplayPromote, replay_id=name)
     from pipelines.replay import promote as job
 
     _show_promoted(job.run(command, current_settings()), as_json=as_json)
 
 
 @replay_app.command("rollback")
-def replay_rollback(name: ReplayName, as_json: AsJson = False) -> None:
+@takes(commands.ReplayRollback)
+def replay_rollback(command: commands.ReplayRollback, as_json: AsJson = False) -> None:
     """Bring back the tables as they were before a replay was promoted, with what the log has told since."""
-    command = checked(commands.ReplayRollback, replay_id=name)
     from pipelines.replay import rollback as job
 
     _show_promoted(job.run(command, current_settings()), as_json=as_json)
@@ -149,27 +143,21 @@ def replay_list(as_json: AsJson = False) -> None:
 
 
 @replay_app.command("drop")
-def replay_drop(name: ReplayName) -> None:
+@takes(commands.ReplayDrop)
+def replay_drop(command: commands.ReplayDrop) -> None:
     """Delete a replay and its tables. What was promoted of it stays."""
-    command = checked(commands.ReplayDrop, replay_id=name)
     from pipelines.replay import shadows as job
 
     job.drop(command, current_settings())
     typer.echo(f"Dropped {command.replay_id}.")
 
 
-def backfill(
-    begin: Annotated[str, typer.Option("--from", help="First moment (ISO 8601; UTC without an offset).")],
-    end: Annotated[str, typer.Option("--to", help="First moment after.")],
-    tables: Annotated[list[str] | None, typer.Option(help="A table with windows; all of them without.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would change.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.Backfill)
+def backfill(command: commands.Backfill, as_json: AsJson = False) -> None:
     """Make the windows and alerts of an interval of event time anew, from silver. The live job may run.
 
     Rows that are right are not written again: run twice, it does nothing the second time.
     """
-    command = checked(commands.Backfill, begin=begin, end=end, tables=tuple(tables or ()), dry_run=dry_run)
     from pipelines.maintenance import backfill as job
 
     found = job.run(command, current_settings())
@@ -193,29 +181,21 @@ def quarantine_list(as_json: AsJson = False) -> None:
 
 
 @quarantine_app.command("show")
-def quarantine_show(
-    reason: Annotated[Reason, typer.Option(help="Why they were rejected.")],
-    limit: Annotated[int, typer.Option(help="Most records.")] = 10,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.QuarantineShow)
+def quarantine_show(command: commands.QuarantineShow, as_json: AsJson = False) -> None:
     """Show the newest records of a reason, with their bytes and their place on the log."""
-    command = checked(commands.QuarantineShow, reason=reason, limit=limit)
     from pipelines.queries import quarantine as job
 
     _show_rows(job.shown(command, current_settings()), as_json=as_json)
 
 
 @quarantine_app.command("redrive")
-def quarantine_redrive(
-    reason: Annotated[list[Reason], typer.Option(help="Why they had been rejected; may be given again.")],
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would be accepted.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.QuarantineRedrive)
+def quarantine_redrive(command: commands.QuarantineRedrive, as_json: AsJson = False) -> None:
     """Judge rejected records anew, after a rule was corrected. What is accepted enters all tables, once.
 
     The live job may run, with the corrected code.
     """
-    command = checked(commands.QuarantineRedrive, reasons=tuple(reason), dry_run=dry_run)
     from pipelines.replay import redrive as job
 
     found = job.run(command, current_settings())

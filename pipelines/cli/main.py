@@ -3,11 +3,9 @@
 import io
 import json
 import os
-import re
 import sys
 import traceback
 from contextlib import suppress
-from enum import StrEnum
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -16,7 +14,8 @@ from rich.table import Table
 
 from pipelines import commands
 from pipelines.cli import history, operations, stack
-from pipelines.cli.common import DUCKDB_INTERRUPTED, AsJson, checked, console, current_settings
+from pipelines.cli.common import DUCKDB_INTERRUPTED, AsJson, console, current_settings
+from pipelines.cli.parameters import checked, takes
 from pipelines.errors import MOST_CHARACTERS, InvalidInput, PtsError, log_text, printable
 
 if TYPE_CHECKING:
@@ -29,13 +28,6 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     help="Package tracking: a Kafka log, one Spark job, Delta tables. Start with `pts demo`, ask with `pts sql`.",
 )
-
-
-class Engine(StrEnum):
-    """Engines of `pts sql`."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
 
 
 @app.command()
@@ -66,26 +58,19 @@ stack.add_to(app)
 
 
 @app.command()
-def topics() -> None:
+@takes(commands.Topics)
+def topics(command: commands.Topics) -> None:
     """Create the topics of the contract; refuse to go on where an existing one differs."""
     from pipelines.live import topics as job
 
-    created = job.run(commands.Topics(), current_settings())
+    created = job.run(command, current_settings())
     typer.echo(f"Created {', '.join(created)}." if created else "All topics are as the contract says.")
 
 
 @app.command()
-def stream(
-    drain: Annotated[bool, typer.Option("--drain", help="Process what is in the log now, then end.")] = False,
-    new_checkpoint: Annotated[
-        bool,
-        typer.Option(
-            "--new-checkpoint", help="Go on from where the ledger ends, without the checkpoint: it is lost or torn."
-        ),
-    ] = False,
-) -> None:
+@takes(commands.Stream)
+def stream(command: commands.Stream) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
-    command = checked(commands.Stream, drain=drain, new_checkpoint=new_checkpoint)
     from pipelines.live import stream as job
     from pipelines.replay.promote import promote_with_lease
 
@@ -93,32 +78,12 @@ def stream(
 
 
 @app.command()
-def simulate(
-    seed: Annotated[int, typer.Option(help="The same seed gives byte-identical records.")] = 42,
-    packages: Annotated[int, typer.Option(help="Packages in the simulated world.")] = 20_000,
-    rate: Annotated[float, typer.Option(help="Records per second; 0: as fast as possible.")] = 2_000,
-    duration: Annotated[str | None, typer.Option(help="End after this time: 30s, 5m, 1h, or seconds.")] = None,
-    count: Annotated[int | None, typer.Option(help="End after this many records.")] = None,
-    start: Annotated[str, typer.Option(help="Event time of the first record.")] = "2026-01-01T00:00:00Z",
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on where the feed was cut off: leave out what the topics hold.")
-    ] = False,
-) -> None:
+@takes(commands.Simulate)
+def simulate(command: commands.Simulate) -> None:
     """Produce a believable feed to the input topics, the unpleasant share of real ones included.
 
     For example, a million records at full speed: `pts simulate --packages 100000 --rate 0 --count 1000000`.
     """
-    seconds = None if duration is None else _seconds(duration)
-    command = checked(
-        commands.Simulate,
-        seed=seed,
-        packages=packages,
-        rate=rate,
-        duration_seconds=seconds,
-        count=count,
-        start=start,
-        resume=resume,
-    )
     from dataclasses import asdict
 
     from pipelines.stack import simulate as job
@@ -128,14 +93,12 @@ def simulate(
 
 
 @app.command()
+@takes(commands.SqlShell)
 def sql(
-    query: Annotated[
-        str | None, typer.Argument(help='For example "SELECT * FROM gold.remaining_stops LIMIT 5"; without, a shell.')
-    ] = None,
+    command: commands.SqlShell,
+    query: Annotated[str | None, typer.Argument(help=f"{commands.Sql.given()['query'].help} Without, a shell.")] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header; a null is an empty field.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="A JSON array of objects.")] = False,
-    engine: Annotated[Engine, typer.Option(help="duckdb answers at once; spark speaks Spark SQL.")] = Engine.DUCKDB,
-    at_batch: Annotated[int | None, typer.Option(help="The tables as they were after this batch.")] = None,
 ) -> None:
     """Ask the tables. Timestamps are UTC.
 
@@ -149,33 +112,27 @@ def sql(
     if query is None:
         from pipelines.cli import sql_shell
 
-        return sql_shell.run(engine.value, at_batch, form, current_settings())
-    command = checked(commands.Sql, query=query, engine=engine.value, at_batch=at_batch)
+        return sql_shell.run(command, form, current_settings())
+    asked = checked(commands.Sql, query=query, **command.model_dump())
     from pipelines.queries import sql as job
     from pipelines.terminal.rendering import write_table
 
-    return write_table(job.query(command, current_settings()), sys.stdout, form)
+    return write_table(job.query(asked, current_settings()), sys.stdout, form)
 
 
 @app.command()
-def snapshot(
-    batch: Annotated[int | None, typer.Option(help="The batch; the newest at which all tables agree.")] = None,
-) -> None:
+@takes(commands.Snapshot)
+def snapshot(command: commands.Snapshot) -> None:
     """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
-    command = checked(commands.Snapshot, batch=batch)
     from pipelines.queries import snapshot as job
 
     typer.echo(json.dumps(job.run(command, current_settings()), indent=2))
 
 
 @app.command()
-def report(
-    tracking_number: Annotated[int, typer.Argument(help="The package, for example 42.")],
-    explain: Annotated[bool, typer.Option("--explain", help="Also which batches made it, and how it changed.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.Report)
+def report(command: commands.Report, as_json: AsJson = False) -> None:
     """Print one package: its report, its route, its scans in order, each with its place on the log."""
-    command = checked(commands.Report, tracking_number=tracking_number, explain=explain)
     from pipelines.queries.explain import explanation
     from pipelines.queries.report import package_report
 
@@ -237,10 +194,3 @@ def _write_what_can_be_written(stream: TextIO) -> None:
     if isinstance(stream, io.TextIOWrapper):
         as_told = stream.isatty() or "PYTHONIOENCODING" in os.environ
         stream.reconfigure(errors="replace", encoding=None if as_told else "utf-8")
-
-
-def _seconds(duration: str) -> float:
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([smh]?)", duration)
-    if not match:
-        raise InvalidInput(f"{duration!r} is no duration. Write 30s, 5m, 1h, or a number of seconds.")
-    return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]

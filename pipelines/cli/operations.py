@@ -8,8 +8,8 @@ import typer
 from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, checked, console, current_settings
-from pipelines.settings import WireFormat
+from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.parameters import takes
 
 if TYPE_CHECKING:
     from expectations.result import Checked
@@ -21,48 +21,40 @@ def add_to(app: typer.Typer) -> None:
         app.command()(command)
 
 
-def rebuild(
-    tables: Annotated[list[str], typer.Argument(help="For example gold.stop_activity.")],
-) -> None:
+@takes(commands.Rebuild)
+def rebuild(command: commands.Rebuild) -> None:
     """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
-    command = checked(commands.Rebuild, tables=tuple(tables))
     from pipelines.maintenance import rebuild as job
 
     job.run(command, current_settings())
     typer.echo(f"Made anew: {', '.join(command.tables)}.")
 
 
-def expire(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only count what would go.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.Expire)
+def expire(command: commands.Expire, as_json: AsJson = False) -> None:
     """Let go what is older than its retention, counted from the newest scan. A live job waits meanwhile.
 
     Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
     runs this by itself.
     """
-    command = checked(commands.Expire, dry_run=dry_run)
     from pipelines.maintenance import expire as job
 
     found = job.run(command, current_settings())
     if as_json:
         return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
     for each in found:
-        verb = "would let go" if dry_run else "let go"
+        verb = "would let go" if command.dry_run else "let go"
         typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
     return None
 
 
-def compact(
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would be done.")] = False,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.Compact)
+def compact(command: commands.Compact, as_json: AsJson = False) -> None:
     """Join small files of the tables, and remove files that nobody needs. The live job may run.
 
     Files stay for `PTS_COMPACT__RETENTION_HOURS`, and those that a replay or its rollback needs for longer. Run twice,
     it does nothing the second time.
     """
-    command = checked(commands.Compact, dry_run=dry_run)
     from pipelines.maintenance import compact as job
 
     found = job.run(command, current_settings())
@@ -72,28 +64,24 @@ def compact(
     return typer.echo("\n".join(found.lines()))
 
 
-def verify(as_json: AsJson = False) -> None:
+@takes(commands.Verify)
+def verify(command: commands.Verify, as_json: AsJson = False) -> None:
     """Check that every record read is in the tables once, and that all tables agree with silver and the ledger.
 
     Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
     """
-    command = checked(commands.Verify)
     from pipelines.checks import verify as job
 
     found = job.run(command, current_settings())
     typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
 
 
-def check(
-    tables: Annotated[list[str] | None, typer.Option("--table", help="A table; all of them without.")] = None,
-    at_batch: Annotated[int | None, typer.Option(help="The tables as they were after this batch.")] = None,
-    as_json: AsJson = False,
-) -> None:
+@takes(commands.Check)
+def check(command: commands.Check, as_json: AsJson = False) -> None:
     """Judge the tables as sets, at one batch: grain, reconciliation, news, volume. Results go to `ops.quality`.
 
     The job may go on. A critical expectation that is not met ends with code 17; a warning does not.
     """
-    command = checked(commands.Check, tables=tuple(tables or ()), at_batch=at_batch)
     from expectations import check as job
     from expectations.result import insist
 
@@ -118,12 +106,12 @@ def _draw_checked(found: "Checked") -> None:
     terminal.print(f"At batch {found.batch_id}: {found.outcome}. {found.page}", markup=False, soft_wrap=True)
 
 
-def health(as_json: AsJson = False) -> None:
+@takes(commands.Health)
+def health(command: commands.Health, as_json: AsJson = False) -> None:
     """Measure heartbeat, lag, freshness, rejects and files against their limits. Ends with code 16 beyond one.
 
     Only reads, and needs no Java. The limits are settings: PTS_HEALTH__…
     """
-    command = checked(commands.Health)
     from pipelines.checks import health as job
 
     readings = job.run(command, current_settings())
@@ -139,17 +127,13 @@ def health(as_json: AsJson = False) -> None:
     job.insist(readings)
 
 
-def alert(
-    subject: Annotated[str, typer.Argument(help="What happened, in a few words.")],
-    text: Annotated[str, typer.Argument(help="What is known, and what to do.")] = "",
-    always: Annotated[bool, typer.Option("--always", help="Also if the same was sent a while ago.")] = False,
-) -> None:
+@takes(commands.Alert)
+def alert(command: commands.Alert) -> None:
     """Send word to those who are on call (PTS_ALERTS__TO: a log, e-mail, a webhook).
 
     The same, but for numbers, is not sent again for a while (PTS_ALERTS__REPEAT_SECONDS). What cannot be delivered is
     in the log $PTS_HOME/logs/alerts.log.
     """
-    command = checked(commands.Alert, subject=subject, text=text, always=always)
     from pipelines.checks import alert as job
 
     current = current_settings()
@@ -159,33 +143,23 @@ def alert(
     )
 
 
-def requests(as_json: AsJson = False) -> None:
+@takes(commands.Requests)
+def requests(command: commands.Requests, as_json: AsJson = False) -> None:
     """List the replays that other systems ask for by messages on the topic pts-control. Airflow starts them.
 
     A message is a JSON object: `{"requestId": "correct-stops", "dryRun": false}`; also `fence` and `expect`.
     """
     from pipelines.replay import requests as job
 
-    found = job.run(commands.Requests(), current_settings())
+    found = job.run(command, current_settings())
     if as_json:
         return typer.echo(json.dumps([job.as_run(request) for request in found]))
     return typer.echo("\n".join(request.model_dump_json(by_alias=True) for request in found) or "Nobody asks.")
 
 
+@takes(commands.Judge)
 def judge(
-    topic: Annotated[commands.InputTopic, typer.Argument(help="To which the messages would be sent.")],
-    file: Annotated[str, typer.Argument(help="Where they are; - is the standard input.")] = commands.STANDARD_INPUT,
-    given_as: Annotated[
-        commands.GivenAs,
-        typer.Option("--as", help="All bytes are one value; each line is one; or a JSON array of records."),
-    ] = "message",
-    wire_format: Annotated[
-        WireFormat | None, typer.Option("--format", help="How values are written; as the settings say without.")
-    ] = None,
-    key: Annotated[str | None, typer.Option(help="The message's key; its rule is left out without.")] = None,
-    timestamp: Annotated[
-        str | None, typer.Option(help="The Kafka timestamp, ISO 8601; whether a time fits it is left out without.")
-    ] = None,
+    command: commands.Judge,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, the summary last.")] = False,
 ) -> None:
     """Judge messages before they are sent: what the rules would accept, and what they would quarantine, and why.
@@ -194,9 +168,6 @@ def judge(
     Whether a message repeats another is not judged. An array has records such as
     `{"key": "42", "value": "…", "timestamp": 1772359200000}`; bytes that are no text are `key_base64`, `value_base64`.
     """
-    command = checked(
-        commands.Judge, topic=topic, file=file, given_as=given_as, wire_format=wire_format, key=key, timestamp=timestamp
-    )
     from pipelines.checks import judge as job
 
     judged = job.run(command, current_settings(), sys.stdin.buffer)

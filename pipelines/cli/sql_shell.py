@@ -23,8 +23,8 @@ from prompt_toolkit.lexers import PygmentsLexer
 from pygments.lexers.sql import SqlLexer
 
 from pipelines import commands
-from pipelines.cli.common import DUCKDB_INTERRUPTED, checked
-from pipelines.commands import Engine
+from pipelines.cli.common import DUCKDB_INTERRUPTED
+from pipelines.cli.parameters import checked
 from pipelines.errors import MOST_CHARACTERS, InvalidInput, NotFound, PtsError, printable
 from pipelines.io.delta import duck
 from pipelines.queries.newest import newest
@@ -70,19 +70,16 @@ class SqlShell:
     """Answers statements and the shell's own commands, one after the other.
 
     Args:
+        command: Says which engine answers, and after which batch tables are shown.
         settings: Say where the lake is.
-        engine: Answers the statements.
-        at_batch: The batch after which tables are shown; as they are now, when not given.
         form: How answers are written.
         show: Takes the text of each answer.
     """
 
-    def __init__(
-        self, settings: Settings, engine: Engine, at_batch: int | None, form: Form, show: Callable[[str], None]
-    ) -> None:
+    def __init__(self, command: commands.SqlShell, settings: Settings, form: Form, show: Callable[[str], None]) -> None:
         self._settings = settings
-        self._engine = engine
-        self._at_batch = at_batch
+        self._engine = command.engine
+        self._at_batch = command.at_batch
         self._form = form
         self._show = show
         self._is_timing = False
@@ -117,7 +114,7 @@ class SqlShell:
             case [r"\at", "now"]:
                 self._at_batch = None
             case [r"\at", batch]:
-                self._at_batch = checked(commands.Snapshot, batch=batch).batch
+                self._at_batch = checked(commands.Snapshot, at_batch=batch).at_batch
             case [r"\timing"]:
                 self._is_timing = not self._is_timing
                 self._show(f"Timing is {'on' if self._is_timing else 'off'}.")
@@ -132,14 +129,14 @@ class SqlShell:
         self._show(out.getvalue().rstrip("\n"))
 
 
-def run(engine: Engine, at_batch: int | None, form: Form, settings: Settings) -> None:
+def run(command: commands.SqlShell, form: Form, settings: Settings) -> None:
     """A shell on a terminal; elsewhere the answers to what standard input says.
 
     Raises what `SqlShell.read` raises. On a terminal each refusal is told in a sentence, and the shell goes on.
     """
     if not sys.stdin.isatty():
-        return SqlShell(settings, engine, at_batch, form, typer.echo).read(sys.stdin.read())
-    shell = SqlShell(settings, engine, at_batch, form, _show_paged)
+        return SqlShell(command, settings, form, typer.echo).read(sys.stdin.read())
+    shell = SqlShell(command, settings, form, _show_paged)
     session = prompt_session(settings)
     typer.echo(r"Questions to the lake: \? for help, \q to leave.")
     while True:

@@ -7,7 +7,8 @@ import typer
 from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, checked, console, current_settings
+from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.parameters import takes
 
 
 def add_to(app: typer.Typer) -> None:
@@ -80,29 +81,32 @@ def status(as_json: AsJson = False) -> None:
         typer.echo(remark)
 
 
-def broker() -> None:
+@takes(commands.Broker)
+def broker(command: commands.Broker) -> None:
     """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
     from pipelines.stack import broker as job
 
-    job.run(commands.Broker(), current_settings())
+    job.run(command, current_settings())
 
 
-def certificates() -> None:
+@takes(commands.Certificates)
+def certificates(command: commands.Certificates) -> None:
     """Renew the embedded broker's certificates that are near their end, without a restart (PTS_PROFILE=secure)."""
     from pipelines.stack import certificates as job
 
-    found = job.run(commands.Certificates(), current_settings())
+    found = job.run(command, current_settings())
     typer.echo(json.dumps({name: at.isoformat() for name, at in found.items()}))
 
 
-def api() -> None:
+@takes(commands.Api)
+def api(command: commands.Api) -> None:
     """Serve the customers' API and its pages, fed by the topic package-reports, in the foreground; SIGTERM ends it.
 
     `GET /packages/42`, `/packages/42/events`, and for people `/track/42`; `/docs` describes it.
     """
     from pipelines.api import server as job
 
-    job.run(commands.Api(), current_settings())
+    job.run(command, current_settings())
 
 
 def demo() -> None:
@@ -112,11 +116,9 @@ def demo() -> None:
     job.run(current_settings(), console())
 
 
-def airflow(
-    arguments: Annotated[list[str], typer.Argument(help="For example: backfill create --help")],
-) -> None:
+@takes(commands.Airflow)
+def airflow(command: commands.Airflow) -> None:
     """Run a command of Airflow's own in the embedded Airflow, for example `pts airflow dags list`."""
-    command = checked(commands.Airflow, arguments=tuple(arguments))
     from pipelines.stack import airflow as job
 
     job.run(command, current_settings())

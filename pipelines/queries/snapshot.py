@@ -13,7 +13,7 @@ def run(command: Snapshot, settings: Settings) -> dict[str, Any]:
 
     Raises `NotFound` when there is no such batch, or the tables do not agree at it, or it can no longer be read.
     """
-    found = snapshot(settings.lake_root, command.batch)
+    found = snapshot(settings.lake_root, command.at_batch)
     return {
         "batch_id": found.batch_id,
         "committed_at": iso_utc(found.committed_at),

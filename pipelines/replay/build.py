@@ -66,10 +66,10 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
     code = fingerprint()
     known = {replay.replay_id: replay for replay in replays.all()}
     if found := known.get(command.replay_id):
-        if command.fence not in (None, found.fence):
+        if command.at_batch not in (None, found.fence):
             raise InvalidInput(
-                f"The replay {found.replay_id} has its fence at batch {found.fence}, not {command.fence}: use another "
-                "name."
+                f"The replay {found.replay_id} has its fence at batch {found.fence}, not {command.at_batch}: use "
+                "another name."
             )
         if found.code != code:
             raise InvalidInput(
@@ -77,7 +77,7 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
                 f"`pts replay drop {found.replay_id}`, or use another name."
             )
         return found
-    plan = plan_until(snapshot(settings.lake_root, command.fence), settings)
+    plan = plan_until(snapshot(settings.lake_root, command.at_batch), settings)
     replay = Replay(
         replay_id=command.replay_id,
         created_at=datetime.now(UTC),

@@ -131,7 +131,7 @@ class Plan:
 
 
 def run(command: ReplayPlan, settings: Settings) -> Plan:
-    """The plan up to `command.fence`, or up to the newest batch at which all tables stand.
+    """The plan up to `command.at_batch`, or up to the newest batch at which all tables stand.
 
     Raises:
         NotFound: There is no such batch, or not all tables stood at it.
@@ -143,7 +143,7 @@ def run(command: ReplayPlan, settings: Settings) -> Plan:
         BrokerUnavailable: No broker answers.
     """
     replays = Replays(settings.lake_root)
-    at = snapshot(settings.lake_root, command.fence)
+    at = snapshot(settings.lake_root, command.at_batch)
     with replays.one_at_a_time():
         return plan_until(at, settings)
 

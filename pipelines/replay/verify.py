@@ -22,10 +22,10 @@ def run(command: ReplayVerify, settings: Settings) -> Compared:
     Raises what `pts replay build` and `pts replay compare` raise.
     """
     _drop_outdated(settings)
-    cut_off = None if command.fence is not None else _cut_off(settings)
-    fence = snapshot(settings.lake_root, command.fence).batch_id if cut_off is None else cut_off
+    cut_off = None if command.at_batch is not None else _cut_off(settings)
+    fence = snapshot(settings.lake_root, command.at_batch).batch_id if cut_off is None else cut_off
     replay_id = _replay_id(fence)
-    build.run(ReplayBuild(replay_id=replay_id, fence=fence), settings)
+    build.run(ReplayBuild(replay_id=replay_id, at_batch=fence), settings)
     found = compare.run(ReplayCompare(replay_id=replay_id), settings)
     if found.differing:
         for other in _of_this_code(settings):

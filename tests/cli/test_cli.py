@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import errors
+from pipelines import commands, errors
 from pipelines.cli import main as cli
 from pipelines.cli.common import current_settings
+from pipelines.cli.parameters import checked
 from pipelines.io.kafka import admin
 from tests.calling import Pts
 from tests.permissions import permitted_beyond
@@ -177,13 +178,13 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("5m", 300), ("1h", 3600), ("90", 90), ("0.5s", 0.5)])
 def test_duration_is_read_with_its_unit(text: str, seconds: float) -> None:
-    assert cli._seconds(text) == seconds
+    assert checked(commands.Simulate, duration_seconds=text).duration_seconds == seconds
 
 
 @pytest.mark.parametrize("text", ["", "s", "3x", "-1s", "1h30m"])
 def test_duration_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(errors.InvalidInput, match="no duration"):
-        cli._seconds(text)
+        checked(commands.Simulate, duration_seconds=text)
 
 
 def _failing_main(monkeypatch: pytest.MonkeyPatch, failure: BaseException) -> None:

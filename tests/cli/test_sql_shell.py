@@ -13,6 +13,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from pipelines import commands
 from pipelines.cli import sql_shell
 from pipelines.cli.sql_shell import Names, SqlShell, is_complete, statements
 from pipelines.errors import InvalidInput, NotFound
@@ -38,7 +39,7 @@ def said() -> list[str]:
 
 @pytest.fixture
 def shell(settings: Settings, said: list[str]) -> SqlShell:
-    return SqlShell(settings, "duckdb", None, "csv", said.append)
+    return SqlShell(commands.SqlShell(), settings, "csv", said.append)
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_shell_goes_on_after_what_is_refused_and_keeps_its_history_to_itself(
     settings: Settings, keyboard: PipeInput, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keyboard.send_text("SELECT 1 AS\rone;\rSELECT nope;\r\x03" + ONE + "\r\\q\r")
-    sql_shell.run("duckdb", None, "csv", settings)
+    sql_shell.run(commands.SqlShell(), "csv", settings)
     out, err = capsys.readouterr()
     assert out.splitlines()[1:] == ["one", "1", "n", "5"]
     assert err.startswith("DuckDB rejects the query: ")
@@ -161,7 +162,7 @@ def test_long_answers_go_through_the_pager(
     paged: list[str] = []
     monkeypatch.setattr(sql_shell.pydoc, "pager", paged.append)
     keyboard.send_text("FROM range(3);\rFROM range(100);\r\x04")
-    sql_shell.run("duckdb", None, "csv", settings)
+    sql_shell.run(commands.SqlShell(), "csv", settings)
     assert [text.count("\n") for text in paged] == [100]
 
 
@@ -170,5 +171,5 @@ def test_statements_come_through_a_pipe_and_the_first_that_is_refused_ends_it(
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO(f"{ONE}\nSELECT nope;\n{ONE}"))
     with pytest.raises(InvalidInput, match="DuckDB rejects the query"):
-        sql_shell.run("duckdb", None, "csv", settings)
+        sql_shell.run(commands.SqlShell(), "csv", settings)
     assert capsys.readouterr().out == "n\n5\n"

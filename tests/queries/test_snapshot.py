@@ -39,9 +39,9 @@ def test_newest_batch_is_json_with_the_version_of_each_table(settings: Settings)
 
 
 def test_named_batch_has_the_versions_of_then(settings: Settings) -> None:
-    assert run(Snapshot(batch=0), settings)["tables"] == {"gold.remaining_stops": 4}
+    assert run(Snapshot(at_batch=0), settings)["tables"] == {"gold.remaining_stops": 4}
 
 
 def test_batch_that_does_not_exist_is_refused(settings: Settings) -> None:
     with pytest.raises(NotFound, match="it holds 0 to 1"):
-        run(Snapshot(batch=2), settings)
+        run(Snapshot(at_batch=2), settings)

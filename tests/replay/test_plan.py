@@ -37,13 +37,13 @@ def test_plan_says_what_is_read_from_where_and_what_is_made_of_it(lake: Offline)
 
 
 def test_plan_up_to_an_earlier_batch_reads_less(lake: Offline) -> None:
-    found = plan.run(ReplayPlan(fence=0), lake.settings)
+    found = plan.run(ReplayPlan(at_batch=0), lake.settings)
     assert sum(found.records.values()) == len(PACK.batches[0])
 
 
 def test_batch_that_is_not_there_is_no_fence(lake: Offline) -> None:
     with pytest.raises(NotFound, match="no batch 99"):
-        plan.run(ReplayPlan(fence=99), lake.settings)
+        plan.run(ReplayPlan(at_batch=99), lake.settings)
 
 
 def test_second_replay_at_a_time_is_refused(lake: Offline) -> None:
@@ -72,7 +72,7 @@ def test_replay_that_was_begun_goes_on_only_to_its_fence_and_with_its_code(
 ) -> None:
     fence = build.run(ReplayBuild(replay_id="first"), lake.settings).fence
     with pytest.raises(InvalidInput, match=f"has its fence at batch {fence}, not 0"):
-        build.run(ReplayBuild(replay_id="first", fence=0), lake.settings)
+        build.run(ReplayBuild(replay_id="first", at_batch=0), lake.settings)
     monkeypatch.setattr(build, "fingerprint", lambda: "other")
     with pytest.raises(InvalidInput, match="begun by other code"):
         build.run(ReplayBuild(replay_id="first"), lake.settings)
@@ -82,5 +82,5 @@ def test_replay_waits_while_the_live_job_is_far_behind(lake: Offline, monkeypatc
     lags = [5, 3, 0]
     monkeypatch.setattr(build, "WAIT_SECONDS", 0.01)
     monkeypatch.setattr(build, "live_lag", lambda *_: lags.pop(0))
-    build.run(ReplayBuild(replay_id="second", fence=0), lake.settings)
+    build.run(ReplayBuild(replay_id="second", at_batch=0), lake.settings)
     assert lags == []

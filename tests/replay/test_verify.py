@@ -30,7 +30,7 @@ class Chosen(Exception):
 
 def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: int | None = None) -> tuple[str, int]:
     def build(command: ReplayBuild, _settings: Settings) -> None:
-        raise Chosen(command.replay_id, command.fence)
+        raise Chosen(command.replay_id, command.at_batch)
 
     replays = Replays(str(lake))
     for each in found:
@@ -39,7 +39,7 @@ def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: i
     monkeypatch.setattr(verify, "newest_promotion", lambda _: PROMOTED)
     monkeypatch.setattr(verify.build, "run", build)
     with pytest.raises(Chosen) as stopped:
-        verify.run(ReplayVerify(fence=fence), Settings(lake=str(lake)))
+        verify.run(ReplayVerify(at_batch=fence), Settings(lake=str(lake)))
     replay_id, of = stopped.value.args
     return replay_id, of
 
@@ -92,7 +92,7 @@ def test_of_those_that_differ_the_newest_is_kept(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(verify.build, "run", lambda *_: None)
     monkeypatch.setattr(verify.compare, "run", lambda *_: SimpleNamespace(differing=1))
 
-    verify.run(ReplayVerify(fence=NEWEST), Settings(lake=str(tmp_path)))
+    verify.run(ReplayVerify(at_batch=NEWEST), Settings(lake=str(tmp_path)))
 
     assert {each.replay_id for each in replays.all()} == {"verify-4", "fix-5", "verify-6", "verify-9"}
 
