@@ -78,7 +78,7 @@ docs: $(READY) ## Regenerate the pages of docs/ that are derived from the code
 	$(VENV)/bin/python infra/decisions.py > docs/adr/index.md
 
 screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
-	$(VENV)/bin/python infra/screenshots.py
+	$(VENV)/bin/python -m infra.screenshots
 
 clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)

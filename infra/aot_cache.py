@@ -55,6 +55,7 @@ def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
     spark = open_session(settings)
     LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True))
     spark.stop()
+    assert SparkContext._gateway, "the session has a Java"
     java = SparkContext._gateway.proc
     java.stdin.close()
     java.wait()

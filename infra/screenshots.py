@@ -16,9 +16,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from aot_cache import run_job, unused_ports
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
+from infra.aot_cache import run_job, unused_ports
 from pipelines import commands
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.processes.airflow import url
@@ -32,7 +32,7 @@ PAST_DAY = "2026-01-02T00:00:00Z"
 WRONG, REPLAY = "carrier_throughput", "count-deliveries-once"
 BY_HAND = ("check_quality", "compact", "backfill_windows", "watch_stream")
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-SIZE = {"width": 1440, "height": 900}
+SIZE: ViewportSize = {"width": 1440, "height": 900}
 PAGE_SECONDS, RUN_SECONDS, LOOK_SECONDS = 60.0, 900.0, 1.0
 
 

@@ -60,7 +60,8 @@ def locked_jars() -> Iterator[Jar]:
     for line in (HERE / "jars.lock").read_text(encoding="utf-8").splitlines():
         if line and not line.startswith("#"):
             classpath, coordinates, sha256 = line.split()
-            yield Jar(classpath, *coordinates.split(":"), sha256)
+            organisation, name, version = coordinates.split(":")
+            yield Jar(classpath, organisation, name, version, sha256)
 
 
 def write_java_home() -> Path:
@@ -116,12 +117,11 @@ def download(java: Path, jars: list[Jar]) -> None:
         pattern = "[conf]/[organisation].[artifact]-[revision].[ext]"  # Ivy would take brackets of the path for its own
         log = folder / "ivy.log"
         with log.open("w", encoding="utf-8") as out:
+            command: list[str | Path] = [java, *trust_store_options(folder), "-jar", ivy]
+            command += ["-settings", HERE / "ivysettings.xml", "-cache", "cache"]
+            command += ["-ivy", "ivy.xml", "-retrieve", pattern, "-types", "jar"]
             code = subprocess.run(
-                [
-                    *(java, *trust_store_options(folder), "-jar", ivy),
-                    *("-settings", HERE / "ivysettings.xml", "-cache", "cache"),
-                    *("-ivy", "ivy.xml", "-retrieve", pattern, "-types", "jar"),
-                ],
+                command,
                 cwd=folder,
                 stdout=out,
                 stderr=subprocess.STDOUT,
@@ -152,8 +152,9 @@ def compile_login(java: Path) -> None:
     if jar.exists() and jar.stat().st_mtime > source.stat().st_mtime:
         return
     jar.parent.mkdir(parents=True, exist_ok=True)
-    compiler = [java, "-cp", Path(pyspark.__file__).parent / "jars" / "*", "scala.tools.nsc.Main", "-usejavacp"]
-    done = subprocess.run([*compiler, "-d", jar, source], capture_output=True, text=True, check=False)
+    classpath = Path(pyspark.__file__).parent / "jars" / "*"
+    command: list[str | Path] = [java, "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", jar, source]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"setup: {source.name} could not be compiled: {done.stdout}{done.stderr}")
 

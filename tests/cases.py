@@ -117,12 +117,14 @@ visits = st.builds(
     Scan, packages, st.sampled_from(MOMENTS[4:7]), st.just(DELAYS[0]), codes, statuses, carriers, cities, stops
 )
 
-logs = st.one_of(
+logs: st.SearchStrategy[list[Entry]] = st.one_of(
     st.lists(scans | scans | scans | routes | bad_events, min_size=1, max_size=24),
     st.lists(failures | failures | scans, min_size=3, max_size=16),  # enough for alerts
     st.lists(visits, min_size=12, max_size=30),  # enough stops in a window for a leaderboard that leaves some out
 )
-odd_logs = logs | st.lists(scans | scans | scans | routes | routes | odd, min_size=1, max_size=24)
+odd_logs: st.SearchStrategy[list[Entry]] = logs | st.lists(
+    scans | scans | scans | routes | routes | odd, min_size=1, max_size=24
+)
 
 
 @st.composite

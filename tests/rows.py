@@ -58,7 +58,8 @@ def answer(query: str, **read: pa.Table) -> pa.Table:
 
 def plain(rows: pa.Table) -> list[dict[str, Any]]:
     """Rows as the oracle writes them."""
-    return in_micros(rows).to_pylist()
+    listed: list[dict[str, Any]] = in_micros(rows).to_pylist()
+    return listed
 
 
 def _number(kind: pa.DataType) -> pa.DataType:

@@ -37,7 +37,10 @@ COMMANDS = [
     commands.Report(tracking_number=42),
     commands.Report(tracking_number=42, explain=True),
     commands.Judge(topic="ship-events"),
-    commands.Judge(topic="ship-events", file="-a b", wire_format="json", key="-42", timestamp="2026-03-01T10:00:00"),
+    commands.Judge.model_validate(
+        {"topic": "ship-events", "file": "-a b", "wire_format": "json", "key": "-42"}
+        | {"timestamp": "2026-03-01T10:00:00"}
+    ),
     commands.Judge(topic="ship-routes", file="routes.json", given_as="records"),
     commands.Rebuild(tables=("gold.stop_activity", "gold.busiest_stops")),
     commands.Expire(),
@@ -242,4 +245,4 @@ def test_parameters_that_make_no_sense_are_refused(kind: type[commands.Command],
 
 def test_a_command_cannot_be_changed_after_it_was_checked() -> None:
     with pytest.raises(ValidationError):
-        commands.Report(tracking_number=1).tracking_number = 0  # type: ignore[misc]
+        commands.Report(tracking_number=1).tracking_number = 0

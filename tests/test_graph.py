@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from pipelines.graph import ACCEPTED, FLOWS, Current, Flow, Judged, New
+from pipelines.graph import ACCEPTED, FLOWS, Current, Flow, Judged, New, tables_read
 from pipelines.io.delta.data_files import TYPES, empty_rows
-from pipelines.tables import SILVER_SHIP_ROUTES, TABLES, Table
+from pipelines.tables import SILVER_SHIP_ROUTES, TABLES
 from tests.rows import answer
 
 ANYTHING = {column.name: TYPES[column.type] for table in TABLES for column in table.columns if column.type in TYPES}
@@ -16,15 +16,9 @@ def empty(flow: Flow) -> dict[str, str]:
     """What a flow reads when there is nothing: queries by name."""
     columns = ", ".join(f"NULL::{kind} AS {name}" for name, kind in ANYTHING.items())
     return {
-        name: f"SELECT {columns} WHERE false" if isinstance(read, Judged) else empty_rows(_table(read))
+        name: f"SELECT {columns} WHERE false" if isinstance(read, Judged) else empty_rows(tables_read(read)[0])
         for name, read in flow.reads.items()
     }
-
-
-def _table(read: object) -> Table:
-    table = getattr(read, "table", None) or read.new.table
-    assert isinstance(table, Table)
-    return table
 
 
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.name)

@@ -8,6 +8,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from pipelines import java_process
+from pipelines.errors import log_text
 from pipelines.java_process import MEMORY_CURE
 
 LOGIN = """Exception in thread "main" org.apache.hadoop.security.KerberosAuthException: failure to login
@@ -45,7 +46,7 @@ def test_it_is_told_what_java_said_and_memory_only_where_memory_it_was(
 ) -> None:
     monkeypatch.setattr(java_process, "exit_code", lambda: code)
     monkeypatch.setattr(java_process, "_listener", None)
-    monkeypatch.setattr(java_process, "_said", [java_process.log_text(line) for line in said.splitlines()])
+    monkeypatch.setattr(java_process, "_said", [log_text(line) for line in said.splitlines()])
 
     sentence = str(java_process.ended("during x"))
 
@@ -57,6 +58,7 @@ def test_it_is_told_what_java_said_and_memory_only_where_memory_it_was(
 
 @pytest.mark.skipif(not Path("/proc").exists(), reason="the arguments of a process are looked up in /proc")
 def test_properties_are_no_arguments_that_everybody_could_read(spark: SparkSession) -> None:
+    assert SparkContext._gateway
     arguments = Path(f"/proc/{SparkContext._gateway.proc.pid}/cmdline").read_text().split("\0")
     assert "--conf" not in arguments
     assert not [argument for argument in arguments if "spark.sql" in argument or "fs.defaultFS" in argument]
@@ -67,6 +69,7 @@ def test_properties_are_no_arguments_that_everybody_could_read(spark: SparkSessi
 
 def test_properties_are_read_by_java_as_they_are(spark: SparkSession) -> None:
     values = {"spark.a": ' C:\\it\'s = "x": #!\t\n\rnaïve ', "spark.b:c=d e": "", "spark.d": "\\u0041${HOME}"}
+    assert spark._jvm
     found = spark._jvm.java.util.Properties()
     found.load(spark._jvm.java.io.StringReader(java_process.as_properties(values)))
     assert {name: found.getProperty(name) for name in values} == values

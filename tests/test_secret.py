@@ -34,10 +34,10 @@ MORE = {
 class OneKeyring(KeyringBackend):
     """A keyring with a few entries."""
 
-    priority = 1.0  # type: ignore[assignment]
+    priority = 1.0
 
     def __init__(self, entries: dict[tuple[str, str], str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # of the library
         self._entries = entries
 
     def get_password(self, service: str, username: str) -> str | None:
@@ -192,7 +192,10 @@ def test_keyring_has_what_neither_variable_nor_file_gives(tmp_path: Path, monkey
 @pytest.mark.parametrize(
     ("backend", "sentence"),
     [
-        (NoKeyring(), "PTS_KEYRING=tracking: this machine has no keyring that could be asked. Unset it, and give"),
+        (
+            NoKeyring(),  # type: ignore[no-untyped-call]  # of the library
+            "PTS_KEYRING=tracking: this machine has no keyring that could be asked. Unset it, and give",
+        ),
         (LockedKeyring({}), "PTS_KEYRING=tracking: the keyring does not open: Failed to unlock the collection!"),
         (OneKeyring({("tracking", f"{PREFIX}PASSWORD"): "\n"}), "PASSWORD of the keyring: it is empty"),
         (OneKeyring({}), r"needs .*PASSWORD or .*PASSWORD_FILE"),

@@ -6,6 +6,7 @@ import pytest
 
 from pipelines.errors import InvalidInput
 from pipelines.kafka_security import Security
+from pipelines.secret import SecretAddress
 from pipelines.settings import Airflow, Alerts, Kafka, Settings, Spark, load_settings
 from pipelines.settings_variables import as_variables, misspelt, secret_variables, setting_lines, shown
 
@@ -43,8 +44,8 @@ def test_secrets_are_handed_on_and_not_listed() -> None:
     )
     settings = Settings(
         kafka=Kafka(bootstrap_servers="kafka.example.org:9094", security=login),
-        alerts=Alerts(to="https://hooks.example.org/hunter2"),
-        airflow=Airflow(database="postgresql://pts:hunter2@host/name"),
+        alerts=Alerts(to=SecretAddress("https://hooks.example.org/hunter2")),
+        airflow=Airflow(database=SecretAddress("postgresql://pts:hunter2@host/name")),
         spark=Spark(conf={"spark.executor.memory": "4g", "spark.authenticate.secret": "hunter2"}),
     )
     listed = {line.variable: line.value for line in setting_lines(settings, {})}

@@ -125,7 +125,7 @@ def longest_pause(batches: list[dict[str, Any]], since: float) -> float:
     those that ended since then."""
     reading = [line for line in batches if line["records"]]
     ends = [datetime.fromisoformat(line["committed_at"]).timestamp() for line in reading]
-    pauses = [
+    pauses: list[float] = [
         after - line["duration_seconds"] - before
         for before, after, line in zip(ends, ends[1:], reading[1:], strict=False)
         if after >= since

@@ -195,8 +195,8 @@ class Auditor:
         finally:
             has_ended.set()
             thread.join()
-        for error in failure:
-            raise error
+        for seen_failure in failure:
+            raise seen_failure
         assert seen, "no reader saw a picture of the tables"
         assert windows is Wrong.NONE or not all(seen), "no reader saw a picture with the wrong windows"
 

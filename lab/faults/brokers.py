@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient, NewPartitions  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewPartitions
 
 from lab.faults.gaps import CHECKPOINT
 from lab.faults.scene import Scene

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from lab.faults import brokers, kills
 from lab.faults.load import aborted_beside, acknowledged
 from lab.faults.records import ODD_TIMES_MS
-from lab.faults.scene import Scene
+from lab.faults.scene import BURST_RATE, Scene
 from tests.brokers import take_any_time
 from tests.integration.log_reader import read_log
 
@@ -50,7 +50,7 @@ def record_times(scene: Scene) -> None:
     take_any_time(scene.servers)
     with scene.auditor.watching():
         for _ in range(scene.chance.randint(2, 4)):
-            with scene.load(kills.BURST_RATE, "--odd-times"):
+            with scene.load(BURST_RATE, "--odd-times"):
                 kills.kill_at_any_time(scene)
         scene.judge()
     assert {record.timestamp_ms for record in read_log(scene.servers)}.intersection(ODD_TIMES_MS)

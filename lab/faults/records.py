@@ -9,7 +9,7 @@ from lab.faults.writing import Fields, csv_value, json_value
 from pipelines.contracts.examples import WIRE_FORMATS
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, WireField
-from pipelines.contracts.wire import Wire
+from pipelines.contracts.wire import Wire, WireFormat
 from tests.oracle import decode
 from tests.oracle.records import Header, LogRecord
 from tests.oracle.rejection import RejectedError
@@ -27,7 +27,7 @@ class Lane:
     """
 
     topic: Topic = field(hash=False)
-    wire_format: str
+    wire_format: WireFormat
     are_few: bool
     needs_offset: bool = False
 

@@ -165,7 +165,7 @@ class Scene:
         """A Python module as a process, perhaps with variables of the host, and its log."""
         log = self.folder / f"{next(self._log_numbers):03}.log"
         with log.open("wb") as out:
-            environment = self.environment() | (host or {})
+            environment = {**self.environment(), **(host or {})}
             process = subprocess.Popen(
                 [sys.executable, "-m", *module], env=environment, stdout=out, stderr=subprocess.STDOUT
             )

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+WireFormat = Literal["csv", "json"]
+
 
 @dataclass(frozen=True)
 class Wire:
@@ -13,7 +15,7 @@ class Wire:
         needs_offset: Whether a time that names no offset breaks the contract; otherwise it is one in UTC.
     """
 
-    format: Literal["csv", "json"]
+    format: WireFormat
     needs_offset: bool = False
 
     def __str__(self) -> str:

@@ -96,7 +96,7 @@ def test_report_is_at_least_as_new_as_asked_for_or_none(position: str, status: i
 
 
 def test_report_without_scan_or_route_is_behind_each_position(tmp_path: Path) -> None:
-    nothing = dict.fromkeys(["eventKafkaPartition", "eventKafkaOffset", "eventKafkaTimestamp"])
+    nothing: dict[str, Any] = dict.fromkeys(["eventKafkaPartition", "eventKafkaOffset", "eventKafkaTimestamp"])
     with stand(tmp_path, message(88, **nothing)) as made:
         assert asked(made, "/packages/42?atLeast=ship-events/2@0").status_code == 503
 

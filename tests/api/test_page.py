@@ -41,7 +41,8 @@ class Parsed(HTMLParser):
         return found
 
 
-def page(made: Stand, path: str, status: int = 200, **headers: str) -> Parsed:
+def page(made: Stand, path: str, status: int = 200, accepted: str | None = None) -> Parsed:
+    headers = {} if accepted is None else {"accept-language": accepted}
     answer: Any = TestClient(made.app).get(path, headers=headers)
     assert answer.status_code == status
     assert answer.headers["content-type"] == "text/html; charset=utf-8"
@@ -134,8 +135,8 @@ def test_language_is_what_the_browser_prefers(accepted: str, code: str) -> None:
 
 def test_page_speaks_german_and_links_to_the_other_language(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        german = page(made, "/track/42", **{"accept-language": "de-DE"})
-        assert page(made, "/track/42?lang=en", **{"accept-language": "de-DE"}).only("html")["lang"] == "en"
+        german = page(made, "/track/42", accepted="de-DE")
+        assert page(made, "/track/42?lang=en", accepted="de-DE").only("html")["lang"] == "en"
         page(made, "/track/42?lang=xx")
         answer = TestClient(made.app).get("/track/42")
     for words in ("Sendung 42", "Noch 4 Stationen", "Unterwegs", "Station 9 von 13", "4. Januar 2026, 15:21 UTC"):

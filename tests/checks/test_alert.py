@@ -19,6 +19,7 @@ from pipelines.cli import operations
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed, InvalidInput
 from pipelines.io.processes import pid_lock
+from pipelines.secret import SecretAddress
 from pipelines.settings import Alerts, Settings
 from tests.ports import unused_ports
 
@@ -187,7 +188,7 @@ def test_place_is_shown_without_what_lets_one_write_there(to: str, shown: str) -
 
 def test_place_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match="it is neither log nor mailto:"):
-        Alerts(to="pager")
+        Alerts(to=SecretAddress("pager"))
 
 
 def test_alert_whose_address_cannot_be_read_is_in_the_log(tmp_path: Path) -> None:

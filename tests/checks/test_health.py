@@ -13,6 +13,7 @@ from pipelines.commands import Health
 from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
 from pipelines.settings import Quality, Settings
 from pipelines.state import heartbeat
@@ -80,9 +81,17 @@ def test_lag_counts_no_partition_that_is_ahead_and_the_job_may_go_on_meanwhile(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[str] = []
-    heard = {"a": {0: 2, 1: 9}}
-    monkeypatch.setattr(health, "reached", lambda _reader: (asked.append("ledger"), {"a": {0: 5, 1: 5}})[1])
-    monkeypatch.setattr(health, "end_offsets", lambda _servers, _topics: (asked.append("log"), heard)[1])
+
+    def reached(_reader: LakeReader) -> Offsets:
+        asked.append("ledger")
+        return {"a": {0: 5, 1: 5}}
+
+    def end_offsets(_connection: Connection, _topics: list[str]) -> Offsets:
+        asked.append("log")
+        return {"a": {0: 2, 1: 9}}
+
+    monkeypatch.setattr(health, "reached", reached)
+    monkeypatch.setattr(health, "end_offsets", end_offsets)
     (lag,) = (each.value for each in health.run(Health(), settings, NOW) if each.name == "lag_records")
     assert lag == 4
     assert asked == ["ledger", "log"]

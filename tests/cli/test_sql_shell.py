@@ -1,6 +1,7 @@
 """`pts sql` without a query: what ends a statement, the shell's commands, completion, and statements from a pipe."""
 
 import io
+import pydoc
 import shutil
 import sys
 from collections.abc import Iterator
@@ -160,7 +161,7 @@ def test_long_answers_go_through_the_pager(
     settings: Settings, keyboard: PipeInput, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     paged: list[str] = []
-    monkeypatch.setattr(sql_shell.pydoc, "pager", paged.append)
+    monkeypatch.setattr(pydoc, "pager", paged.append)
     keyboard.send_text("FROM range(3);\rFROM range(100);\r\x04")
     sql_shell.run(commands.SqlShell(), "csv", settings)
     assert [text.count("\n") for text in paged] == [100]

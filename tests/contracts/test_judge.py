@@ -12,7 +12,7 @@ from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, load_examples
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import INPUT_TOPICS, MAX_JSON_LEVELS, SHIP_EVENTS, SHIP_ROUTES, Topic
-from pipelines.contracts.wire import Wire
+from pipelines.contracts.wire import Wire, WireFormat
 from tests.oracle.decode import timestamp
 from tests.oracle.records import LogRecord
 
@@ -25,7 +25,7 @@ MOMENT = "2026-03-01T10:00:00"
 
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
 @pytest.mark.parametrize("topic", INPUT_TOPICS, ids=lambda topic: topic.name)
-def test_examples_get_their_verdicts(topic: Topic, wire_format: str) -> None:
+def test_examples_get_their_verdicts(topic: Topic, wire_format: WireFormat) -> None:
     examples = load_examples(topic.name, wire_format)
     verdicts = {
         example.name: judged(Message(example.value, example.key, example.timestamp_ms), topic, Wire(wire_format))
@@ -66,7 +66,7 @@ def test_json_may_be_as_deep_as_the_limit_and_no_deeper(levels: int, reason: Rea
 
 @pytest.mark.parametrize("value", [b"," * (1 << 24), b'"' + b'a""b,\n' * (1 << 21), b"[" * (1 << 22), b"{" * 10_000])
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
-def test_values_of_megabytes_are_malformed_like_others(value: bytes, wire_format: str) -> None:
+def test_values_of_megabytes_are_malformed_like_others(value: bytes, wire_format: WireFormat) -> None:
     assert judged(Message(value, b"42"), SHIP_EVENTS, Wire(wire_format)).reason == Reason.MALFORMED
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -66,7 +67,7 @@ def test_json_line_of_the_command_is_the_result_and_nothing_is_left(
     assert not (tmp_path / PID_FILE).exists()
 
 
-@pytest.mark.parametrize("error", sorted(errors.PtsError.__subclasses__(), key=lambda error: error.exit_code))
+@pytest.mark.parametrize("error", sorted(errors.PtsError.__subclasses__(), key=attrgetter("exit_code")))
 def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help(
     error: type[errors.PtsError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,7 +185,12 @@ def test_parameters_are_checked_before_anything_runs_and_are_not_tried_again() -
 
 def test_task_that_is_stopped_ends_its_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     operator = task(monkeypatch, "import time; time.sleep(60)")
-    stop = threading.Thread(target=lambda: (_wait_for(tmp_path / PID_FILE), operator.on_kill()))
+
+    def stop_it() -> None:
+        _wait_for(tmp_path / PID_FILE)
+        operator.on_kill()
+
+    stop = threading.Thread(target=stop_it)
     stop.start()
 
     with pytest.raises(AirflowException, match="was ended by signal 15"):
@@ -199,10 +205,14 @@ def test_task_whose_time_is_up_ends_its_command_even_if_that_does_not_listen(
     def time_is_up(*_: object) -> None:
         raise AirflowTaskTimeout("time is up")
 
+    def let_time_be_up() -> None:
+        _wait_for(tmp_path / PID_FILE)
+        os.kill(os.getpid(), signal.SIGALRM)
+
     monkeypatch.setattr(pts_operator, "PATIENCE_SECONDS", 0.2)
     operator = task(monkeypatch, "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)")
     former = signal.signal(signal.SIGALRM, time_is_up)
-    alarm = threading.Thread(target=lambda: (_wait_for(tmp_path / PID_FILE), os.kill(os.getpid(), signal.SIGALRM)))
+    alarm = threading.Thread(target=let_time_be_up)
     alarm.start()
     try:
         with pytest.raises(AirflowTaskTimeout):

@@ -11,7 +11,7 @@ VIEWER = set(FabAirflowSecurityManagerOverride.VIEWER_PERMISSIONS)
 
 
 def test_operators_start_runs_and_approvers_answer_and_both_look() -> None:
-    made = defaultdict(set)
+    made: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
     for entry in json.loads(ROLES.read_text()):
         made[entry["name"]] |= {(action, entry["resource"]) for action in entry["action"].split(",")}
 

@@ -81,7 +81,7 @@ def test_broken_anchor_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "index.md").write_text("# A page\n\n[Nowhere](#nowhere)\n")
     (tmp_path / "mkdocs.yml").write_text("site_name: A site\n")
-    command = [ROOT / ".venv" / "site" / "bin" / "zensical", "build", "--strict"]
+    command: list[str | Path] = [ROOT / ".venv" / "site" / "bin" / "zensical", "build", "--strict"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode != 0
     assert "anchor" in done.stdout + done.stderr

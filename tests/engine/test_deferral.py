@@ -43,7 +43,8 @@ def reports(lake: Lake) -> Rows:
 
 
 def shown(lake: Lake) -> list[dict[str, object]]:
-    return query(Sql(query=ALL), Settings(home=Path(lake.root), lake=lake.root)).to_pylist()
+    rows: list[dict[str, object]] = query(Sql(query=ALL), Settings(home=Path(lake.root), lake=lake.root)).to_pylist()
+    return rows
 
 
 @pytest.mark.usefixtures("reports_are_large")
@@ -66,7 +67,7 @@ def test_messages_tell_of_each_batch_what_they_tell_of_a_small_table(spark: Spar
         _, at_once = run(new_lake(spark, f"{lake.root}-small"), spark, RECORDS, batches(*PARTS))
     assert sorted(deferred.sent) == sorted(at_once.sent)
     assert len(deferred.sent) == 7
-    assert [json.loads(value)["currentStopId"] for key, value in deferred.sent if key == "1"] == [1, 2, 2]
+    assert [json.loads(value or "")["currentStopId"] for key, value in deferred.sent if key == "1"] == [1, 2, 2]
 
 
 @pytest.mark.usefixtures("reports_are_large")

@@ -13,7 +13,7 @@ from expectations import check as job
 from expectations.pages import keep_newest
 from expectations.result import Checked, insist
 from expectations.suites import SUITES
-from expectations.truth import Suite, Truth
+from expectations.truth import Severity, Suite, Truth
 from expectations.validation import Measured, validated
 from pipelines.commands import Check
 from pipelines.contracts.epoch import EPOCH
@@ -157,7 +157,9 @@ def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_no
 
 
 @pytest.mark.parametrize("severity", ["critical", "warning"])
-def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(severity: str, tmp_path: Path) -> None:
+def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(
+    severity: Severity, tmp_path: Path
+) -> None:
     text = replace(LEDGER_SUITE.truths[-1], is_of_now=False, sql="SELECT 'many'", severity=severity)
     found = checked(sound_lake(), tmp_path, only(text))
     assert [each.outcome for each in found.results] == ["error"]

@@ -2,13 +2,14 @@
 
 import time
 from collections.abc import Callable
+from typing import cast
 
 from confluent_kafka import Consumer, KafkaError, TopicPartition
 
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import PLAINTEXT, Connection
 from pipelines.kafka_security import Security
-from tests.oracle.records import LogRecord
+from tests.oracle.records import Header, LogRecord
 
 INPUTS = ("ship-events", "ship-routes")
 PATIENCE_SECONDS = 300.0
@@ -44,21 +45,23 @@ def read_log(
     while unread:
         assert time.monotonic() < deadline, f"{unread} were not read to their ends"
         for message in consumer.consume(10_000, timeout=0.5):
-            place = message.topic(), message.partition()
-            if message.error() and message.error().code() == KafkaError._PARTITION_EOF:
-                unread.discard(place)
+            topic, partition, offset, error = message.topic(), message.partition(), message.offset(), message.error()
+            if topic is None or partition is None or offset is None:
+                raise AssertionError(f"a message without a place: {error}")
+            if error and error.code() == KafkaError._PARTITION_EOF:
+                unread.discard((topic, partition))
                 continue
-            assert message.error() is None, message.error()
-            if message.offset() >= end[message.topic()][message.partition()] - 1:
-                unread.discard(place)
+            assert error is None, error
+            if offset >= end[topic][partition] - 1:
+                unread.discard((topic, partition))
             if not is_wanted(message.key()):
                 continue
-            headers = message.headers()
+            headers = cast("list[Header] | None", message.headers())  # its type is that of what may be sent
             records.append(
                 LogRecord(
-                    message.topic(),
-                    message.partition(),
-                    message.offset(),
+                    topic,
+                    partition,
+                    offset,
                     message.timestamp()[1],
                     message.key(),
                     message.value(),

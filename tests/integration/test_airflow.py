@@ -272,7 +272,7 @@ def test_secrets_are_in_their_own_files_alone_and_on_no_page(
 
 
 def test_viewers_look_operators_start_and_approvers_approve(api: Api, people: dict[str, Api]) -> None:
-    run = {"logical_date": None, "conf": {}}
+    run: dict[str, Any] = {"logical_date": None, "conf": {}}
     replay = "/api/v2/dags/replay"
     detail = f"{replay}/dagRuns/none/taskInstances/approve/-1/hitlDetails"
     answer = {"chosen_options": ["Approve"], "params_input": {}}

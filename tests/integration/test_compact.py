@@ -10,6 +10,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -74,6 +75,10 @@ def last_batch(root: str) -> int:
     return int(row["batch_id"])
 
 
+def has_come_to(root: str, batch_id: int) -> bool:
+    return last_batch(root) >= batch_id
+
+
 def test_job_compaction_and_readers_do_not_hurt_each_other(
     new_log: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
@@ -104,7 +109,7 @@ def test_job_compaction_and_readers_do_not_hurt_each_other(
                 assert not any(each.left for each in found.tables)
                 held.append(found.held_seconds)
                 joined += sum(each.after.files.file_count < each.before.files.file_count for each in found.tables)
-                wait_until(lambda after=before: last_batch(root) >= after + 3, log)
+                wait_until(partial(has_come_to, root, before + 3), log)
                 assert job.poll() is None
                 assert feed.poll() is None
         finally:

@@ -7,7 +7,7 @@ from typing import cast
 
 import pyarrow as pa
 import pytest
-from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]
+from confluent_kafka.admin import AdminClient, NewTopic
 from pyspark.sql import SparkSession
 
 from pipelines.errors import InvalidInput

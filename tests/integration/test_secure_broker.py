@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from confluent_kafka.admin import (
@@ -105,7 +106,7 @@ def test_who_was_not_given_a_right_has_none(
 def test_api_reads_reports_and_writes_none_also_where_the_broker_began_without_its_login(secure: Settings) -> None:
     """As that of a home which an earlier version made."""
     connection, name = Connection.of(secure, "api"), PACKAGE_REPORTS.name
-    client = AdminClient(Connection.of(secure, "admin").client_options())
+    client = AdminClient({**Connection.of(secure, "admin").client_options()})
     gone = UserScramCredentialDeletion("api", ScramMechanism.SCRAM_SHA_512)
     for altered in client.alter_user_scram_credentials([gone]).values():
         altered.result()
@@ -146,6 +147,7 @@ def test_plain_text_by_spark_is_named(spark: SparkSession, secure: Settings, mon
 def test_login_shows_in_no_plan_of_spark(spark: SparkSession, secure: Settings) -> None:
     connection = Connection.of(secure)
     password = connection.security.secret("password")
+    assert password
     log = KafkaLog(spark, connection)
     batch = log.records("ship-events", [OffsetRange("ship-events", 0, 0, 1)])
     stream = log.stream(["ship-events"], {"ship-events": {0: 0}}, 1)
@@ -216,8 +218,9 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Se
     """A right that is taken away while it runs, a password that is another one at a start."""
     environment, log = settings_of(secure, "refused"), tmp_path / "job.log"
     simulate.run(FEED.model_copy(update={"seed": 6}), secure)
-    client = AdminClient(Connection.of(secure, "admin").client_options())
+    client = AdminClient({**Connection.of(secure, "admin").client_options()})
     password = Connection.of(secure).security.secret("password")
+    assert password
     with process(["stream"], environment, log) as job:
         wait_for(log, '"batch_id": 0')
         take_rights(client, "job", "ship-events")
@@ -243,15 +246,15 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Se
 def take_rights(client: AdminClient, principal: str, topic: str) -> None:
     """All that the principal has on the topic."""
     any_of_it = (AclOperation.ANY, AclPermissionType.ANY)
+    host: Any = None  # any, which its types do not know
     which = AclBindingFilter(
-        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{principal}", None, *any_of_it
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{principal}", host, *any_of_it
     )
     for deleted in client.delete_acls([which]).values():
         assert deleted.result()
 
 
-def set_password(client: AdminClient, user: str, password: str | None) -> None:
-    assert password is not None
+def set_password(client: AdminClient, user: str, password: str) -> None:
     how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
     for altered in client.alter_user_scram_credentials(
         [UserScramCredentialUpsertion(user, how, password.encode())]

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import Backfill
+from pipelines.contracts.epoch import EPOCH
 from pipelines.errors import InvalidInput
 from pipelines.graph import FLOWS
 from pipelines.io.delta.lake import Lake
@@ -20,7 +21,6 @@ from pipelines.state.ledger import Ledger, LedgerRow
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import pack_of
 from tests.comparison import Rows, expected_rows
-from tests.frames import EPOCH
 from tests.oracle.makers import scan
 from tests.window_bug import WINDOW_TABLES, with_bug
 

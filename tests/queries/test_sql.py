@@ -230,6 +230,7 @@ def test_spark_puts_nothing_of_its_process_into_a_query(settings: Settings) -> N
 
 @pytest.mark.spark
 def test_no_function_of_spark_that_calls_java_is_among_those_that_a_query_may_call(spark: SparkSession) -> None:
+    assert spark._jvm
     registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
     names = registry.listFunction().iterator()
     calling = set()

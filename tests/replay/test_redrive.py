@@ -22,6 +22,7 @@ from pipelines.queries import quarantine
 from pipelines.replay import promote, redrive, rollback, verify
 from pipelines.replay.redrive import Redriven
 from pipelines.state.writer_lease import writer_lease
+from pipelines.transforms.judge import judged
 from tests.batches import Crashed
 from tests.comparison import expected_rows
 from tests.oracle.makers import scan
@@ -34,7 +35,7 @@ MALFORMED = QuarantineRedrive(reasons=(Reason.MALFORMED,))
 @contextmanager
 def wrong_rule() -> Iterator[None]:
     """Every second record of a partition is taken for malformed, and so is what is too late."""
-    right = micro_batch.judged
+    right = judged
 
     def wrong(records: DataFrame, *arguments: Any) -> DataFrame:
         is_second, reason = F.col("kafka_offset") % 2 == 0, F.col("reason")

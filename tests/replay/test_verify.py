@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.commands import ReplayBuild, ReplayVerify
 from pipelines.errors import NotFound
-from pipelines.replay import verify
+from pipelines.replay import build, compare, verify
 from pipelines.settings import Settings
 from pipelines.state.code_version import fingerprint
 from pipelines.state.replay_records import Comparison, Promotion, Replay, Replays
@@ -29,7 +29,7 @@ class Chosen(Exception):
 
 
 def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: int | None = None) -> tuple[str, int]:
-    def build(command: ReplayBuild, _settings: Settings) -> None:
+    def begin(command: ReplayBuild, _settings: Settings) -> None:
         raise Chosen(command.replay_id, command.at_batch)
 
     replays = Replays(str(lake))
@@ -37,7 +37,7 @@ def chosen(lake: Path, monkeypatch: pytest.MonkeyPatch, *found: Replay, fence: i
         replays.save(each)
     monkeypatch.setattr(verify, "snapshot", lambda _, at: readable(NEWEST if at is None else at))
     monkeypatch.setattr(verify, "newest_promotion", lambda _: PROMOTED)
-    monkeypatch.setattr(verify.build, "run", build)
+    monkeypatch.setattr(build, "run", begin)
     with pytest.raises(Chosen) as stopped:
         verify.run(ReplayVerify(at_batch=fence), Settings(lake=str(lake)))
     replay_id, of = stopped.value.args
@@ -89,8 +89,8 @@ def test_of_those_that_differ_the_newest_is_kept(tmp_path: Path, monkeypatch: py
         replays.save(each)
     monkeypatch.setattr(verify, "snapshot", lambda _, at: readable(at))
     monkeypatch.setattr(verify, "newest_promotion", lambda _: PROMOTED)
-    monkeypatch.setattr(verify.build, "run", lambda *_: None)
-    monkeypatch.setattr(verify.compare, "run", lambda *_: SimpleNamespace(differing=1))
+    monkeypatch.setattr(build, "run", lambda *_: None)
+    monkeypatch.setattr(compare, "run", lambda *_: SimpleNamespace(differing=1))
 
     verify.run(ReplayVerify(at_batch=NEWEST), Settings(lake=str(tmp_path)))
 

@@ -98,8 +98,8 @@ def test_services_are_stopped_in_the_order_of_their_priorities() -> None:
     configuration = ConfigParser(interpolation=None)
     configuration.read(CONFIGURATION)
     programs = {name.removeprefix("program:"): configuration[name] for name in configuration if ":" in name}
-    priorities = {name: program.getint("priority") for name, program in programs.items() if "priority" in program}
-    waits = [program.getint("stopwaitsecs") for program in programs.values() if "stopwaitsecs" in program]
+    priorities = {name: int(program["priority"]) for name, program in programs.items() if "priority" in program}
+    waits = [int(program["stopwaitsecs"]) for program in programs.values() if "stopwaitsecs" in program]
 
     assert tuple(sorted(priorities, key=lambda name: -priorities[name])) == stack.STOP_ORDER
     assert set(stack.STOP_ORDER) == set(SERVICES)

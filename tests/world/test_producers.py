@@ -80,9 +80,9 @@ def test_corrected_scan_is_counted_and_shown_although_the_first_one_counts(spark
             "postal_code": ("10001", None),
         },
     ]
-    console = Console(file=io.StringIO(), width=200)
-    console.print(explained.render())
-    assert "city: Köln, not New York, NY" in console.file.getvalue()
+    told_as_text = io.StringIO()
+    Console(file=told_as_text, width=200).print(explained.render())
+    assert "city: Köln, not New York, NY" in told_as_text.getvalue()
     assert explained.as_json()["repeats"][1]["differs"]["city"] == {"counts": "New York, NY", "told": "Köln"}
 
 

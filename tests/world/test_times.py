@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.checks import verify
+from pipelines.contracts.rules import Reason
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import SAME_CALENDAR_MS, KafkaLog, OffsetRange
@@ -84,7 +85,7 @@ def test_no_time_of_a_record_stops_the_job_or_blinds_a_reader(spark: SparkSessio
     rejected = {(row["kafka_topic"], row["reason"]): row["record_count"] for row in quarantine.listed(settings)}
     assert rejected["ship-events", "bad_timestamp"] == 10
     assert rejected["ship-routes", "bad_timestamp"] == 10
-    shown = quarantine.shown(commands.QuarantineShow(reason="bad_timestamp", limit=99), settings)
+    shown = quarantine.shown(commands.QuarantineShow(reason=Reason.BAD_TIMESTAMP, limit=99), settings)
     assert {row["detail"] for row in shown} == {
         "the record's timestamp is before the year 1",
         "the record's timestamp is after the year 9999: milliseconds are expected",

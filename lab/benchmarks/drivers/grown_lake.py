@@ -80,7 +80,7 @@ def main() -> None:
 def fill(lake: Lake, table: Table, rows: DataFrame) -> None:
     columns = [F.col(name) if name in rows.columns else F.lit(None).alias(name) for name in table.column_names]
     typed = [column.cast(each.type).alias(each.name) for column, each in zip(columns, table.columns, strict=True)]
-    marked = {"txnAppId": f"grown/{table.name}", "txnVersion": 0}
+    marked: dict[str, str | int] = {"txnAppId": f"grown/{table.name}", "txnVersion": 0}
     rows.select(*typed).write.format("delta").mode("append").options(**marked).save(lake.path(table))
 
 

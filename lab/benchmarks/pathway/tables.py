@@ -10,6 +10,7 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pathway as pw
 
@@ -62,7 +63,7 @@ def judged_scan(key: bytes | None, value: bytes | None, metadata: pw.Json) -> Sc
     return (reason, *fields, partition, offset, appended_at)
 
 
-def _scan(key: bytes | None, value: bytes | None, appended_at: int) -> tuple[str | None, tuple]:
+def _scan(key: bytes | None, value: bytes | None, appended_at: int) -> tuple[str | None, tuple[Any, ...]]:
     if not value:
         return "empty", NO_SCAN
     try:
@@ -98,9 +99,11 @@ def judged_route(
     place = tuple(metadata[name].as_int() for name in ("timestamp_millis", "partition", "offset"))
     try:
         package = _integer((key or b"").decode())
-        fields = None if value is None else _fields(value)
-        end = None if fields is None else _integer(fields[2])
-        is_good = package > 0 and (fields is None or (len(fields) == 3 and _integer(fields[1]) == package and end >= 0))
+        if value is None:
+            return (package > 0, package, None, *place)
+        fields = _fields(value)
+        end = _integer(fields[2])
+        is_good = package > 0 and len(fields) == 3 and _integer(fields[1]) == package and end >= 0
     except (ValueError, IndexError):
         return (False, 0, None, *place)
     return (is_good, package, end, *place)

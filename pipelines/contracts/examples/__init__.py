@@ -19,9 +19,10 @@ from typing import Any
 
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import Reason
+from pipelines.contracts.wire import WireFormat
 
 ACCEPTED = "accepted"
-WIRE_FORMATS = ("csv", "json")
+WIRE_FORMATS: tuple[WireFormat, ...] = ("csv", "json")
 
 _VALUE_MEMBERS = {f"{wire_format}{suffix}" for wire_format in WIRE_FORMATS for suffix in ("", "_hex")}
 _MEMBERS = {"name", "timestamp", "key", "key_hex", "value_is_null", "verdict"} | _VALUE_MEMBERS

@@ -37,7 +37,7 @@ def drop(table: str, **where: object) -> Plant:
     return lambda lake: lake.tables[table].remove(_row(lake.tables[table], where))
 
 
-def again(table: str, values: Row | None = None, **where: object) -> Plant:
+def again(table: str, values: Row | None = None, /, **where: object) -> Plant:
     """A row once more, with other values if given."""
     return lambda lake: lake.tables[table].append(_row(lake.tables[table], where) | (values or {}))
 

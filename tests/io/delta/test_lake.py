@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -138,7 +139,12 @@ def test_files_are_written_anew_in_portions_and_each_new_row_with_one_of_them(
     for number in (20, 10, 30):
         lake.append(cursor, rows((number, "red"), (number + 1, "blue")), COLOURS, Transaction(f"a{number}", 0))
     written: list[str] = []
-    monkeypatch.setattr(data_files, "write", lambda *given: written.append(given[1]) or write(*given))
+
+    def watched(*given: Any) -> Any:
+        written.append(given[1])
+        return write(*given)
+
+    monkeypatch.setattr(data_files, "write", watched)
     new = rows((5, "new"), (10, "green"), (15, "new"), (20, "green"), (31, "green"), (40, "new"))
     lake.merge(cursor, new, COLOURS, Transaction("b", 0))
     assert len(written) == 3

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -26,7 +27,7 @@ SCANS = pa.schema(
 )
 
 
-def write(root: Path | str, *packages: int, table: str = "silver/ship_events", **options: object) -> Path:
+def write(root: Path | str, *packages: int, table: str = "silver/ship_events", **options: Any) -> Path:
     """Appends one scan for each package."""
     rows = [
         {"tracking_number": package, "occurred_at": AT, "value": b"\xff\x00", "headers": [{"key": "k", "value": b"v"}]}

@@ -92,9 +92,9 @@ def test_client_certificate_whose_key_has_a_password(tmp_path: Path) -> None:
         "kafka.ssl.keystore.certificate.chain": (tmp_path / "me.pem").read_text(),
     }
     wrong = security.model_copy(update={"key_password": None})
-    for options in (Connection(SERVERS, wrong).client_options, Connection(SERVERS, wrong).spark_options):
+    for options_of in (Connection(SERVERS, wrong).client_options, Connection(SERVERS, wrong).spark_options):
         with pytest.raises(InvalidInput, match=r"KEY_FILE=.*me.key is no private key in PEM that .*KEY_PASSWORD opens"):
-            options()
+            options_of()
 
 
 def test_tokens_by_client_credentials() -> None:

@@ -60,7 +60,7 @@ def test_unknown_failure_is_left_as_it_is() -> None:
 
 
 def test_unknown_failure_of_java_keeps_its_text_when_java_is_gone() -> None:
-    class OfJava(Py4JJavaError):
+    class OfJava(Py4JJavaError):  # type: ignore[misc]  # py4j has no types
         def __init__(self) -> None:
             """Without a gateway."""
 

@@ -116,9 +116,9 @@ def test_reader_notices_a_table_that_is_behind_the_others(killed: Scene, table: 
 
 def test_windows_may_be_wrong_where_a_bug_was_planted_and_only_there(killed: Scene) -> None:
     root, seen = str(killed.lake), snapshot(str(killed.lake))
-    all_wrong = replace(seen, versions=seen.versions | dict.fromkeys(WINDOW_TABLES, 0))
+    all_wrong = replace(seen, versions={**seen.versions, **dict.fromkeys(WINDOW_TABLES, 0)})
     for some in (["gold.stop_activity", "gold.busiest_stops"], ["gold.carrier_throughput"]):
-        some_wrong = replace(seen, versions=seen.versions | dict.fromkeys(some, 0))
+        some_wrong = replace(seen, versions={**seen.versions, **dict.fromkeys(some, 0)})
         assert not check_whole(root, some_wrong, Wrong.SOME)
         with pytest.raises(Partial):
             check_whole(root, some_wrong, Wrong.ALL)
@@ -127,7 +127,7 @@ def test_windows_may_be_wrong_where_a_bug_was_planted_and_only_there(killed: Sce
     with pytest.raises(Partial):
         check_whole(root, all_wrong)
     with pytest.raises(Partial):
-        check_whole(root, replace(all_wrong, versions=all_wrong.versions | {"silver.ship_events": 0}), Wrong.SOME)
+        check_whole(root, replace(all_wrong, versions={**all_wrong.versions, "silver.ship_events": 0}), Wrong.SOME)
 
 
 def test_reader_notices_reports_that_are_a_batch_behind(killed: Scene) -> None:

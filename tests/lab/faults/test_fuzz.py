@@ -18,6 +18,7 @@ from lab.faults.records import LANES, Lane, lane, record
 from pipelines.contracts import judge as offline
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
 from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.contracts.wire import WireFormat
 from pipelines.transforms import judge as rules
 from tests.oracle import csv_record, decode, json_object
 from tests.oracle.records import LogRecord
@@ -35,7 +36,7 @@ def test_pipeline_and_oracle_agree_on_every_input(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
-def test_they_agree_where_a_time_needs_an_offset(spark: SparkSession, wire_format: str) -> None:
+def test_they_agree_where_a_time_needs_an_offset(spark: SparkSession, wire_format: WireFormat) -> None:
     of = Lane(SHIP_EVENTS, wire_format, are_few=False)
     records = [record(SEED, number) for number in range(COUNT // 4) if lane(number) == of]
     judged, strictly = (list(judged_by_all(spark, records, each)) for each in (of, replace(of, needs_offset=True)))

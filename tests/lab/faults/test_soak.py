@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,7 +20,8 @@ def test_job_that_stays_as_it_is_has_not_grown() -> None:
 
 @pytest.mark.parametrize("name", WATCHED)
 def test_growth_of_each_thing_is_a_failure_that_names_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    grown = [replace(sample, **{name: 10 * (1 + number)}) for number, sample in enumerate(FLAT)]
+    values: list[dict[str, Any]] = [{name: 10 * (1 + number)} for number in range(len(FLAT))]
+    grown = [replace(sample, **changed) for sample, changed in zip(FLAT, values, strict=True)]
     assert told(grown) == 1
     assert f"Grown by more than 1.25: {WATCHED[name]}." in capsys.readouterr().out
 
