@@ -130,7 +130,8 @@ def _append(lake: Lake, found: Checked) -> None:
         }
         for result in found.results
     ]
-    lake.append_rows(_arrow(rows), OPS_QUALITY, Transaction(f"check-{found.checked_at.isoformat()}/quality", 0))
+    mark = Transaction(f"check-{found.checked_at.isoformat()}/quality", 0, found.batch_id)
+    lake.append_rows(_arrow(rows), OPS_QUALITY, mark)
 
 
 def _arrow(rows: Sequence[dict[str, object]]) -> pa.Table:

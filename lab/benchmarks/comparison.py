@@ -12,8 +12,8 @@ from lab.benchmarks.driving import LIMIT_SECONDS, RunFailed, end, parsed
 from lab.benchmarks.growth import grow
 from lab.benchmarks.processes import Tree
 from lab.benchmarks.seeded_log import broker
+from pipelines.code_version import fingerprint
 from pipelines.errors import UndeclaredDifference
-from pipelines.state.code_version import fingerprint
 from pipelines.state.replay_records import Replay, Replays
 
 PACKAGES = 100_000

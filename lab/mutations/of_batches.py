@@ -13,6 +13,7 @@ WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka/log.py"
 LAKE = "pipelines/io/delta/lake.py"
 DELTA_RS = "pipelines/io/delta/delta_rs.py"
+SIGNATURE = "pipelines/io/delta/signature.py"
 DELTA_TABLE = "pipelines/io/delta/delta_table.py"
 DATA_FILES = "pipelines/io/delta/data_files.py"
 RECORD = "pipelines/tables/record.py"
@@ -85,7 +86,7 @@ WITHIN_SPANS = "tests/io/delta/test_delta_rs.py::test_files_that_may_hold_values
 WITHOUT_STATISTICS = "tests/io/delta/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
 _HOURS = "hour_spans(hour for (hour,) in cursor.execute(hours).fetchall())"
 _AROUND = "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND"
-_TRANSACTION = 'Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0))'
+_TRANSACTION = 'Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0)'
 
 MUTATIONS = (
     Mutation(
@@ -178,20 +179,20 @@ MUTATIONS = (
     ),
     Mutation(
         EXACTLY_ONCE, "without the checkpoint",
-        ASKED, _TRANSACTION, "Transaction(flow, self.checkpoint_batch_id)", TRANSACTIONS,
+        ASKED, _TRANSACTION, "Transaction(flow, self.checkpoint_batch_id", TRANSACTIONS,
     ),
     Mutation(
         EXACTLY_ONCE, "without the flow",
-        ASKED, _TRANSACTION, "Transaction(self.writer, self.checkpoint_batch_id)", TRANSACTIONS,
+        ASKED, _TRANSACTION, "Transaction(self.writer, self.checkpoint_batch_id", TRANSACTIONS,
     ),
     Mutation(
         EXACTLY_ONCE, "a new name for each attempt",
-        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}/{uuid.uuid4()}", self.checkpoint_batch_id)',
+        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}/{uuid.uuid4()}", self.checkpoint_batch_id',
         TRANSACTIONS,
     ),
     Mutation(
         EXACTLY_ONCE, "every batch has the same number",
-        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}", 0)', TRANSACTIONS,
+        ASKED, _TRANSACTION, 'Transaction(f"{self.writer}/{flow}", 0', TRANSACTIONS,
     ),
     Mutation(
         EXACTLY_ONCE, "a write does not look whether it was done",
@@ -199,7 +200,7 @@ MUTATIONS = (
     ),
     Mutation(
         EXACTLY_ONCE, "a write carries none",
-        DELTA_RS, "app_transactions=[AppTransaction(transaction.app_id, transaction.version)]", "", ADD,
+        SIGNATURE, "[AppTransaction(transaction.app_id, transaction.version)] if transaction else None", "None", ADD,
     ),
     Mutation(
         OFFSETS, "the end is within",
@@ -239,8 +240,8 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "a turn that was cut off is not known again",
-        ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)',
-        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id)', TURN_AGAIN,
+        ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id',
+        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id', TURN_AGAIN,
     ),
     Mutation(
         TOUCHED, "all files that it touches are sorted at once",

@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 
 from pipelines.commands import Argument, Command, Option, written
 from pipelines.errors import InvalidInput
+from pipelines.running_command import begin_command
 
 C = TypeVar("C", bound=Command)
 R = TypeVar("R")
@@ -39,7 +40,7 @@ def checked(kind: type[C], **parameters: Any) -> C:
 def takes(kind: type[C]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """A decorator of a function `(command, …)`, whose first parameter is given as the fields of `kind`.
 
-    Called with their values, it raises `InvalidInput` when the model refuses one of them.
+    What is done then names the command. Called with their values, it raises `InvalidInput` when the model refuses one of them.
     """
 
     def decorator(function: Callable[..., R]) -> Callable[..., R]:
@@ -48,6 +49,7 @@ def takes(kind: type[C]) -> Callable[[Callable[..., R]], Callable[..., R]]:
         @wraps(function)
         def called(**values: Any) -> R:
             rest = {parameter.name: values.pop(parameter.name) for parameter in own}
+            begin_command(" ".join(("pts", *kind.words)))
             return function(checked(kind, **_by_current_names(kind, values)), **rest)
 
         every = [each.replace(kind=Parameter.KEYWORD_ONLY) for each in (*_parameters(kind), *own)]

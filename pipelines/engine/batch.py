@@ -73,12 +73,12 @@ class Batch:
     def transaction(self, flow: str) -> Transaction:
         """Unique for ever: a new checkpoint counts from 0 again, so without its id Delta would take new for old."""
         # Delta knows no version below 0: maintenance right after a new checkpoint, which has planned nothing yet.
-        return Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0))
+        return Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0), self.batch_id)
 
     def turn_transaction(self, flow: str) -> Transaction:
         """The same for a table that has its turn: by how far it is brought, whichever batch brings it there."""
         assert self.following is not None
-        return Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id)
+        return Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id, self.batch_id)
 
 
 def maintenance_batch(

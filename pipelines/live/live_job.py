@@ -35,6 +35,7 @@ from pipelines.live.resume import (
     is_in_ledger,
     starting_offsets,
 )
+from pipelines.running_command import in_place_of
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
 from pipelines.state.lake_choices import keep_choices
@@ -224,7 +225,7 @@ class LiveJob:
         if handover is None or request is None:
             return
         if (command := request.command) and delegate:
-            with self._in(Phase.HANDOVER):
+            with self._in(Phase.HANDOVER), in_place_of("pts replay promote"):
                 handover.do(request, lambda: delegate(command, self.runner, self._settings))
         else:
             self.runner.catch_up()

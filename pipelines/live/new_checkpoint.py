@@ -81,7 +81,7 @@ def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets)
     query_id = str(uuid.uuid4())
     checkpoint.set_aside()
     checkpoint.begin(query_id, start)
-    ledger.append(_row(lake, base, query_id), Transaction(f"{NEW_CHECKPOINT}/ledger", batch_id))
+    ledger.append(_row(lake, base, query_id), Transaction(f"{NEW_CHECKPOINT}/ledger", batch_id, batch_id))
 
 
 def _changes(lake: Lake, table: Table, last: LedgerRow | None) -> list[Change]:
@@ -132,7 +132,7 @@ def _restore(lake: Lake, base: LedgerRow, changes: Changes, batch_id: int) -> No
 
 def _restoring(table: Table, batch_id: int) -> Transaction:
     """By the ledger's row that tells of it: the same for whoever ends what another has begun."""
-    return Transaction(f"{NEW_CHECKPOINT}/{table.name}", batch_id)
+    return Transaction(f"{NEW_CHECKPOINT}/{table.name}", batch_id, batch_id)
 
 
 def _version_before(lake: Lake, table: Table, base: LedgerRow, changes: list[Change]) -> int | None:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from pipelines.code_version import fingerprint
 from pipelines.engine.runner import told
 from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
@@ -11,7 +12,6 @@ from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import ranges_between
 from pipelines.settings import Settings
-from pipelines.state.code_version import fingerprint
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Counts, Ledger, LedgerRow, TableState
 from pipelines.state.replay_records import Replay
@@ -92,4 +92,4 @@ def begin(
 
 def base_transaction(replay: Replay, name: str) -> Transaction:
     """Under an app id that no batch of the replay has: those count from 0, too."""
-    return Transaction(f"base-{replay.replay_id}/{name}", 0)
+    return Transaction(f"base-{replay.replay_id}/{name}", 0, batch_id=0)

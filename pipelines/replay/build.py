@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
 
+from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayBuild
 from pipelines.engine.batch import END_OF_DEFERRAL
 from pipelines.engine.runner import LakeRunner, told
@@ -26,7 +27,6 @@ from pipelines.maintenance.expire import let_go
 from pipelines.replay.plan import plan_until
 from pipelines.replay.progress import BuildProgress
 from pipelines.settings import Settings
-from pipelines.state.code_version import fingerprint
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.replay_records import Replay, Replays, Step

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
+from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
 from pipelines.engine.runner import LakeRunner
 from pipelines.errors import NotCompared
@@ -15,7 +16,6 @@ from pipelines.maintenance.common import existing_lake, settle
 from pipelines.replay.build import caught_up
 from pipelines.replay.swap import Stage, Swap, next_stage
 from pipelines.settings import Settings
-from pipelines.state.code_version import fingerprint
 from pipelines.state.handover import handed_over
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted, Replay, Replays

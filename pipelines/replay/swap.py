@@ -192,7 +192,8 @@ class Swap:
         self.replay = replay
 
     def _transaction(self, name: str) -> Transaction:
-        return Transaction(f"promote-{self.replay.replay_id}/{name}", self._promotion.batch_id)
+        batch_id = self._promotion.batch_id
+        return Transaction(f"promote-{self.replay.replay_id}/{name}", batch_id, batch_id)
 
 
 def _is_swapped(table: Table, replay: Replay) -> bool:

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
+from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayBuild, ReplayCompare, ReplayDrop, ReplayVerify
 from pipelines.errors import NotFound
 from pipelines.replay import build, compare, shadows
 from pipelines.replay.compared import Compared
 from pipelines.settings import Settings
-from pipelines.state.code_version import fingerprint
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.state.snapshots import newest_promotion, snapshot
 

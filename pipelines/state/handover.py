@@ -17,12 +17,12 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
 from pipelines.errors import AnotherWriter, PtsError, error_of
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.spark.failures import explained
-from pipelines.state.code_version import fingerprint
 from pipelines.state.exclusion import PATIENCE_SECONDS, POLL_SECONDS, delegated, deleting_files, patiently
 from pipelines.state.replay_records import Promoted
 from pipelines.state.writer_lease import WriterLease, locked, note_of

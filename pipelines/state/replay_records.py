@@ -112,7 +112,7 @@ class Replay(Record):
         begin: Where on the log the replay begins.
         steps: What it replays, in order: up to the fence, and when it is promoted on to where the live job is.
         max_records: Most records in a batch.
-        code: Fingerprint of the code that builds it (`pipelines.state.code_version.py`).
+        code: Fingerprint of the code that builds it (`pipelines/code_version.py`).
         formats: How the values of each topic were read.
         base: Versions of the live tables from which it starts, if not from nothing: a rollback.
         built: The batch of its own ledger at which its tables stand at the fence; None before they do.

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from io import TextIOWrapper
 from pathlib import Path
 
+from pipelines.code_version import fingerprint
 from pipelines.errors import AnotherWriter, LakeUnavailable
 from pipelines.io.processes import pid_lock
 from pipelines.io.processes.pid_lock import holder
-from pipelines.state.code_version import fingerprint
 
 
 class WriterLease:

@@ -1,12 +1,14 @@
 """A micro-batch writes each table once, whatever happens between its writes, and however the log is cut."""
 
+import json
 from pathlib import Path
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines import session
-from pipelines.graph import FLOWS
+from pipelines.graph import FLOWS, tables_of
 from pipelines.io.delta.lake import Lake
 from pipelines.state.ledger import Counts, Ledger
 from pipelines.tables import SILVER_QUARANTINE
@@ -43,6 +45,20 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
     assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
     assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
     assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
+
+
+def test_each_commit_of_a_batch_names_its_row_of_the_ledger(spark: SparkSession, lake: Lake) -> None:
+    rows, _ = run(lake, spark, RECORDS[:5], batches(RECORDS[:4], RECORDS[4:5]))
+    told = {
+        (table.name, commit["version"]): json.loads(commit["userMetadata"])["batch_id"]
+        for table in tables_of()
+        for commit in DeltaTable(lake.path(table)).history()
+    }
+    for row in rows:
+        written = {(name, state.version) for name, state in row.tables.items() if state.version}
+        assert {told[each] for each in written} <= set(range(row.batch_id + 1))
+    assert {batch_id for batch_id in told.values() if batch_id is not None} == {0, 1}
+    assert told[SILVER_QUARANTINE.name, 1] == 1
 
 
 LONG = "x" * 30_000

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
+from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayBuild, ReplayVerify
 from pipelines.errors import NotFound
 from pipelines.replay import build, compare, verify
 from pipelines.settings import Settings
-from pipelines.state.code_version import fingerprint
 from pipelines.state.replay_records import Comparison, Promotion, Replay, Replays
 from tests.state.test_replay_records import replay
 

@@ -17,12 +17,12 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
-from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema
-from deltalake import Transaction as AppTransaction
+from deltalake import DeltaTable, PostCommitHookProperties, Schema
 from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
 from pipelines.tables import Table
 from pipelines.terminal.rendering import rows_of
@@ -52,6 +52,7 @@ def create(path: str, schema_json: str, table: Table) -> None:
         Schema.from_json(schema_json),
         description=table.doc,
         configuration=table.properties | protocol,
+        commit_properties=signature(),
         raise_if_key_not_exists=False,
     )
 
@@ -134,7 +135,7 @@ def commit(
         actions,
         "append",
         table.schema(),
-        commit_properties=carrying(transaction),
+        commit_properties=signature(transaction),
         post_commithook_properties=NOTHING_MORE,
     )
 
@@ -156,7 +157,7 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
         *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
     ]
     _set_append_only(target, is_append_only=False)
-    target.create_write_transaction(actions, "append", target.schema(), commit_properties=carrying(transaction))
+    target.create_write_transaction(actions, "append", target.schema(), commit_properties=signature(transaction))
 
 
 def end_take_over(path: str, table: Table) -> None:
@@ -169,13 +170,13 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
     commit names the files of that version. An append-only table is no exception.
     """
     if not has(target := opened(path), transaction):
-        target.restore(version, commit_properties=carrying(transaction))
+        target.restore(version, commit_properties=signature(transaction))
 
 
 def replace_constraint(path: str, name: str, condition: str) -> None:
     """Puts a condition in place of that of the same name, in two commits that touch no row; each must hold by it."""
     # Each marked as this program's, which looks for what others do to its tables.
-    marks = (carrying(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
+    marks = (signature(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
     opened(path).alter.drop_constraint(name, raise_if_not_exists=False, commit_properties=next(marks))
     opened(path).alter.add_constraint({name: condition}, commit_properties=next(marks))
 
@@ -183,7 +184,7 @@ def replace_constraint(path: str, name: str, condition: str) -> None:
 def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:
     wanted = {"delta.appendOnly": str(is_append_only).lower()}
     if not wanted.items() <= table.metadata().configuration.items():
-        table.alter.set_table_properties(wanted)
+        table.alter.set_table_properties(wanted, commit_properties=signature())
 
 
 def _files(table: DeltaTable) -> list[dict[str, Any]]:
@@ -217,7 +218,3 @@ def has(table: DeltaTable, transaction: Transaction) -> bool:
     """Whether a commit of the table carries the transaction, or a later one of the same writer."""
     newest = table.transaction_version(transaction.app_id)
     return newest is not None and newest >= transaction.version
-
-
-def carrying(transaction: Transaction) -> CommitProperties:
-    return CommitProperties(app_transactions=[AppTransaction(transaction.app_id, transaction.version)])

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.io.delta.delta_table import has_long_log, opened
+from pipelines.io.delta.signature import signature
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""
@@ -69,14 +70,18 @@ def state(path: str) -> State:
 def join(path: str) -> None:
     """Joins small files, neighbours with neighbours, until few are left."""
     while state(path).has_many_small:
-        done = opened(path).optimize.compact(target_size=TARGET_BYTES, max_concurrent_tasks=1)
+        done = opened(path).optimize.compact(
+            target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature()
+        )
         if done["numFilesRemoved"] <= done["numFilesAdded"]:
             break
 
 
 def order(path: str, columns: Sequence[str]) -> None:
     """Writes all rows anew, ordered along the columns (Z-order). Who changes the table's rows meanwhile, fails."""
-    opened(path).optimize.z_order(columns, target_size=TARGET_BYTES, max_concurrent_tasks=1)
+    opened(path).optimize.z_order(
+        columns, target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature()
+    )
 
 
 def unneeded(path: str, retention: timedelta, versions: Collection[int]) -> Extent:

@@ -6,7 +6,7 @@ Layout, from the Delta protocol: version n is the file `<n in 20 digits>.json`, 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -23,10 +23,16 @@ class Transaction:
 
     So the app id must name everything that restarts the count: `<writer>/<flow>`, where the writer is the checkpoint's
     identity, or that of one run of a maintenance command.
+
+    Attributes:
+        app_id: Who writes.
+        version: The write's number.
+        batch_id: The row of the ledger that tells of the write, if one does. No part of the identity.
     """
 
     app_id: str
     version: int
+    batch_id: int | None = field(default=None, compare=False)
 
     @property
     def writer(self) -> str:

@@ -4,9 +4,9 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
 MAKES_ROWS = (
-    *("contracts", "tables", "transforms", "graph.py", "session.py"),
+    *("code_version.py", "contracts", "tables", "transforms", "graph.py", "session.py"),
     *(f"io/{system}" for system in ("delta", "duckdb", "kafka", "spark")),
     *("state", "engine", "live", "maintenance", "replay"),
 )

@@ -6,11 +6,11 @@ from pathlib import Path
 import grimp
 import pytest
 
-from pipelines.state.code_version import MAKES_ROWS, PACKAGE, fingerprint
+from pipelines.code_version import MAKES_ROWS, PACKAGE, fingerprint
 
 MAKES_NO_ROWS = (
     *("commands", "errors", "host_environment", "io.processes", "java_process", "settings", "settings_variables"),
-    *("kafka_security", "secret", "terminal"),
+    *("kafka_security", "running_command", "secret", "terminal"),
 )
 """What row-making code may import beside itself: parameters, sentences, locks, deployment, and what draws."""
 

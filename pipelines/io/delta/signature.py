@@ -1,0 +1,25 @@
+"""What each commit says of the program that made it: in `userMetadata`, which any reader of a table's history shows."""
+
+import json
+
+from deltalake import CommitProperties
+from deltalake import Transaction as AppTransaction
+
+from pipelines.code_version import fingerprint
+from pipelines.io.delta.table_log import Transaction
+from pipelines.running_command import running_command
+
+
+def signature(transaction: Transaction | None = None) -> CommitProperties:
+    """The properties of a commit: a JSON object with the command and the code by which it was written, and the row of
+    the ledger that tells of it; and its transaction, if it has one.
+    """
+    told = {
+        "command": running_command(),
+        "code_version": fingerprint(),
+        "batch_id": transaction.batch_id if transaction else None,
+    }
+    return CommitProperties(
+        custom_metadata={"userMetadata": json.dumps(told)},
+        app_transactions=[AppTransaction(transaction.app_id, transaction.version)] if transaction else None,
+    )
