@@ -57,6 +57,12 @@ class Kafka(BaseModel, frozen=True, extra="forbid"):
         description="What a scan's time without an offset is: one in UTC, or none (`quarantine`), where carriers are "
         "known to write their local time.",
     )
+    lag_group: str = Field(
+        default="superfast-pts",
+        max_length=200,
+        description="Consumer group to which the job's offsets are mirrored after each batch, for tools that watch "
+        "lag. It is never read; each lake that shares brokers needs one of its own. Empty: none.",
+    )
     security: Security = Security()
 
     @model_validator(mode="after")

@@ -72,9 +72,12 @@ def topics(command: commands.Topics) -> None:
 def stream(command: commands.Stream) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
     from pipelines.live import stream as job
+    from pipelines.observability.observers import observers
     from pipelines.replay.promote import promote_with_lease
 
-    job.run(command, current_settings(), promote_with_lease)
+    current = current_settings()
+    with observers(current) as watching:
+        job.run(command, current, promote_with_lease, observers=watching)
 
 
 @app.command()

@@ -40,7 +40,8 @@ def checked(kind: type[C], **parameters: Any) -> C:
 def takes(kind: type[C]) -> Callable[[Callable[..., R]], Callable[..., R]]:
     """A decorator of a function `(command, …)`, whose first parameter is given as the fields of `kind`.
 
-    What is done then names the command. Called with their values, it raises `InvalidInput` when the model refuses one of them.
+    What is done then names the command. Called with their values, it raises `InvalidInput` when the model refuses one
+    of them.
     """
 
     def decorator(function: Callable[..., R]) -> Callable[..., R]:

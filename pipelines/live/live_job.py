@@ -6,7 +6,7 @@ pace. It holds no state and carries no rows: a batch reads its range of the log 
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
 
@@ -26,7 +26,7 @@ from pipelines.io.spark.failures import known_failure
 from pipelines.live.log_identity import check_same_log
 from pipelines.live.new_checkpoint import begin_anew
 from pipelines.live.planner import QUERY, LivePlanner
-from pipelines.live.progress import LiveProgress
+from pipelines.live.progress import LiveProgress, Observer
 from pipelines.live.resume import (
     check_archived,
     check_ends,
@@ -85,6 +85,7 @@ class LiveJob:
         handover: By which commands ask for the writer lease; without it, none gets it.
         delegate: How it does what a command delegates; without it, the command gets the lease for that, too.
         stop: Once it is set, the job ends at a batch boundary.
+        observers: Are told of each batch.
     """
 
     def __init__(
@@ -94,6 +95,7 @@ class LiveJob:
         handover: Handover | None = None,
         delegate: Delegate | None = None,
         stop: threading.Event | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         self.runner = runner
         self._settings = settings
@@ -101,6 +103,7 @@ class LiveJob:
         self._delegate = delegate
         self._checkpoint = LivePlanner(settings).checkpoint
         self._stop = stop or threading.Event()
+        self._observers = observers
         self._failure: Exception | None = None
         self._phase = Phase.IDLE
         self._busy = threading.Lock()
@@ -126,7 +129,7 @@ class LiveJob:
         check_plan(runner.last, self._checkpoint)  # only now: it says that the log is whole
         keep_choices(runner.lake.root, self._settings)
         self._checkpoint.forget_lost_checksums()
-        progress = LiveProgress(connection, TOPIC_NAMES, start, runner.lake.root)
+        progress = LiveProgress(connection, TOPIC_NAMES, start, runner.lake.root, self._observers)
         query = (
             KafkaLog(runner.spark, connection)
             .stream(TOPIC_NAMES, start, self._settings.stream.max_records_per_batch)

@@ -4,8 +4,9 @@ import json
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from rich.console import Console
 
@@ -21,6 +22,13 @@ from pipelines.terminal.progress import show_line
 BEAT_SECONDS = 1.0
 
 
+class Observer(Protocol):
+    """Is told of the job from beside it: returns at once, and raises nothing."""
+
+    def batch_done(self, row: LedgerRow, seconds: float) -> None:
+        """A batch is in the ledger; it took so long."""
+
+
 class LiveProgress:
     """Follows the log's ends beside the job, and tells of each batch.
 
@@ -33,10 +41,18 @@ class LiveProgress:
     that thread, `check` raises.
     """
 
-    def __init__(self, connection: Connection, topics: list[str], start: Offsets, lake_root: str) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        topics: list[str],
+        start: Offsets,
+        lake_root: str,
+        observers: Sequence[Observer] = (),
+    ) -> None:
         self._connection = connection
         self._lake_root = lake_root
         self._topics = topics
+        self._observers = observers
         self._state = threading.Lock()
         """Of position and heads, and never held while a broker is waited for."""
         self._position = start
@@ -85,7 +101,9 @@ class LiveProgress:
                 self._heads.append((asked_at, head))
 
     def batch_done(self, row: LedgerRow, seconds: float) -> None:
-        """Prints the batch's line."""
+        """Prints the batch's line, and tells the observers."""
+        for observer in self._observers:
+            observer.batch_done(row, seconds)
         with self._state:
             self._position = row.end_offsets
         self._sample()

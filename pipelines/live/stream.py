@@ -9,16 +9,24 @@ from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.live_job import Delegate, LiveJob
 from pipelines.live.planner import QUERY, live_runner
+from pipelines.live.progress import Observer
 from pipelines.live.topics import check_topics
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
 from pipelines.state.writer_lease import writer_lease
 
 
-def run(command: Stream, settings: Settings, delegate: Delegate | None = None, flows: Sequence[Flow] = FLOWS) -> None:
+def run(
+    command: Stream,
+    settings: Settings,
+    delegate: Delegate | None = None,
+    flows: Sequence[Flow] = FLOWS,
+    observers: Sequence[Observer] = (),
+) -> None:
     """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
 
     With `delegate`, it does the last part of a promotion in place of the command; without, the command gets the lease.
+    Observers are told of each batch.
 
     Raises:
         BrokerUnavailable, TopicMismatch, LogTruncated, LakeMismatch, LakeUnavailable, AnotherWriter: see `errors.py`.
@@ -32,7 +40,8 @@ def run(command: Stream, settings: Settings, delegate: Delegate | None = None, f
         spark_job(settings, QUERY) as spark,
     ):
         check_topics(settings)
-        LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate, stop).run(command)
+        runner = live_runner(spark, settings, flows)
+        LiveJob(runner, settings, Handover(lease), delegate, stop, observers).run(command)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

@@ -34,6 +34,12 @@ RIGHTS = (
 includes to describe."""
 
 
+def rights(settings: Settings) -> tuple[Right, ...]:
+    """These, and that to the group to which the job's offsets are mirrored."""
+    group = settings.kafka.lag_group
+    return (*RIGHTS, Right("job", group, ("READ",), kind="GROUP")) if group else RIGHTS
+
+
 def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     """Creates the missing topics and returns their names. Idempotent, and safe beside another run.
 
@@ -54,7 +60,7 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
         _raise_if_different(_visible(connection))
     if settings.profile == "secure":
         give_logins(connection, login_passwords(settings.home))
-        give_rights(connection, RIGHTS)
+        give_rights(connection, rights(settings))
     return tuple(topic.name for topic in missing)
 
 

@@ -122,6 +122,15 @@ def test_api_reads_reports_and_writes_none_also_where_the_broker_began_without_i
     assert read
 
 
+def test_job_may_set_the_offsets_of_the_mirrored_group_and_nobody_else(secure: Settings) -> None:
+    offsets = {"ship-events": {0: 0}}
+    admin.commit_group_offsets(Connection.of(secure), secure.kafka.lag_group, offsets)
+    whose: list[tuple[Principal, str]] = [("job", "a-group-of-others"), ("api", secure.kafka.lag_group)]
+    for who, group in whose:
+        with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
+            admin.commit_group_offsets(Connection.of(secure, who), group, offsets)
+
+
 @pytest.mark.parametrize("client", [asks, consumes])
 def test_plain_text_is_named(
     client: Client, spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch

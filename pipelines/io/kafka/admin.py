@@ -11,7 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupTopicPartitions,
+    IsolationLevel,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
@@ -188,6 +195,24 @@ def renew_certificate(connection: Connection, listener: str, keystore: Path) -> 
             resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
             for future in client.incremental_alter_configs([resource], request_timeout=TIMEOUT_SECONDS).values():
                 client.result(future)
+
+
+def commit_group_offsets(connection: Connection, group: str, offsets: Mapping[str, Mapping[int, int]]) -> None:
+    """Sets the offsets of a consumer group without members: by topic and partition, that of the next record.
+
+    Raises `AccessRefused` without the right to read with that group.
+    """
+    parts = [
+        TopicPartition(topic, partition, offset)
+        for topic, partitions in offsets.items()
+        for partition, offset in partitions.items()
+    ]
+    asked = [ConsumerGroupTopicPartitions(group, parts)]
+    with _reaching(connection) as client:
+        (future,) = client.alter_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS).values()
+        for part in client.result(future).topic_partitions:
+            if part.error:
+                raise KafkaException(part.error)
 
 
 def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
