@@ -426,6 +426,13 @@ class Api(Command):
     words = ("api",)
 
 
+class Board(Command):
+    """The board, in the foreground."""
+
+    def argv(self) -> list[str]:
+        return ["board"]
+
+
 class Broker(Command):
     """The embedded broker, in the foreground."""
 

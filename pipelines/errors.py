@@ -140,6 +140,12 @@ class ApiUnavailable(PtsError):
     exit_code = 22
 
 
+class BoardUnavailable(PtsError):
+    """The board cannot start: its port is taken."""
+
+    exit_code = 24
+
+
 def error_of(exit_code: int) -> type[PtsError]:
     """The class with an exit code."""
     classes: list[type[PtsError]] = [*PtsError.__subclasses__(), PtsError]

@@ -14,7 +14,15 @@ from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from pipelines.errors import InvalidInput
 from pipelines.kafka_security import PREFIX, Security, hosts, is_loopback
-from pipelines.secret import SecretAddress, SecretGroup, SecretProperties, is_secret_name, of_keyring, secret_kinds
+from pipelines.secret import (
+    Secret,
+    SecretAddress,
+    SecretGroup,
+    SecretProperties,
+    is_secret_name,
+    of_keyring,
+    secret_kinds,
+)
 
 WireFormat = Literal["csv", "json"]
 TimesWithoutOffset = Literal["utc", "quarantine"]
@@ -368,7 +376,45 @@ class Api(BaseModel, frozen=True, extra="forbid"):
     @property
     def url(self) -> str:
         """Where it is."""
-        return f"http://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
+        return _web_address(self.host, self.port)
+
+
+class Board(SecretGroup, frozen=True):
+    """The board, `pts board`."""
+
+    PREFIX: ClassVar[str] = "PTS_BOARD__"
+
+    host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="Address on which it listens. Any other than the loopback interface's needs a user and a "
+        "password, and opens it to a network without TLS: put a proxy before it.",
+    )
+    port: int = Field(default=8010, ge=1, le=65535, description="Port of the board.")
+    user: str = Field(default="", description="Who may look, by HTTP Basic. Empty: whoever reaches the port.")
+    password: Secret | None = Field(default=None, description="The user's password.")
+
+    @model_validator(mode="after")
+    def _is_closed(self) -> "Board":
+        if bool(self.user) != (self.password is not None):
+            raise ValueError("PTS_BOARD__USER and PTS_BOARD__PASSWORD are given together, or neither of them")
+        if ":" in self.user:
+            raise ValueError("PTS_BOARD__USER has a colon, which HTTP Basic cannot tell from the password's")
+        if self.password is None and not is_loopback(self.host):
+            raise ValueError(
+                f"PTS_BOARD__HOST={self.host} would open the board to a network: set PTS_BOARD__USER and "
+                "PTS_BOARD__PASSWORD, too"
+            )
+        return self
+
+    @property
+    def url(self) -> str:
+        """Where it is."""
+        return _web_address(self.host, self.port)
+
+
+def _web_address(host: str, port: int) -> str:
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 class Settings(BaseSettings):
@@ -418,6 +464,7 @@ class Settings(BaseSettings):
     quality: Quality = Quality()
     airflow: Airflow = Airflow()
     api: Api = Api()
+    board: Board = Board()
 
     @model_validator(mode="before")
     @classmethod

@@ -76,6 +76,7 @@ COMMANDS = [
     commands.Alert(subject="-a b", text="-c"),
     commands.Alert(subject="watch_stream failed"),
     commands.Api(),
+    commands.Board(),
     commands.Broker(),
     commands.Airflow(arguments=("api-server",)),
     commands.Airflow(arguments=("backfill", "create", "--dag-id", "x", "--help")),
@@ -95,6 +96,7 @@ RUN = (
     *(f"maintenance.{name}" for name in ("rebuild", "expire", "compact", "backfill")),
     *(f"stack.{name}" for name in ("simulate", "broker", "airflow")),
     "api.server",
+    "board.server",
     *(
         f"replay.{name}"
         for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive", "requests")

@@ -87,6 +87,7 @@ def test_every_secret_is_documented_and_may_be_in_a_file() -> None:
         "PTS_SPARK__SECRET_CONF",
         "PTS_ALERTS__TO",
         "PTS_AIRFLOW__DATABASE",
+        "PTS_BOARD__PASSWORD",
     ]
     page = (Path(__file__).parent.parent / "docs" / "security.md").read_text()
     assert [variable for variable in secret_variables() if f"| `{variable}` |" not in page] == []

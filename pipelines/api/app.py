@@ -28,6 +28,7 @@ from pipelines.api.report import EXAMPLE, LARGEST, POSITION, Entry, PlacedReport
 from pipelines.api.stream import EventStream, events
 from pipelines.contracts.topics import PACKAGE_REPORTS
 from pipelines.errors import InvalidInput
+from pipelines.web.headers import Headers
 
 NO_STORE = {"Cache-Control": "no-store"}
 ABOUT = """
@@ -124,6 +125,7 @@ def create_app(service: Service) -> FastAPI:
     )
     problems.add_to(app)
     app.add_middleware(Guard, limits=service.limits)
+    app.add_middleware(Headers)
 
     @app.get(
         "/packages/{trackingNumber}",

@@ -4,32 +4,13 @@ import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from ipaddress import IPv6Address, ip_address, ip_network
 
 from pipelines.api.problems import Problem
 from pipelines.settings import Api
+from pipelines.web.brake import Bucket, client_of, most_at_once
 
-BURST_SECONDS = 3.0
 CLIENTS_KNOWN = 50_000
 """Of more, those who asked longest ago are forgotten: they may ask as if for the first time."""
-
-
-@dataclass
-class Bucket:
-    """Requests that may come at once; it fills at a rate. By a library it would be a lock and a timer a request."""
-
-    tokens: float
-    at: float
-
-    def seconds_until_next(self, rate: float, now: float) -> float:
-        """Takes a request out, and returns 0; or how long it is until there is one."""
-        self.tokens = min(most_at_once(rate), self.tokens + (now - self.at) * rate)
-        self.at = now
-        if self.tokens < 1:
-            return (1 - self.tokens) / rate
-        self.tokens -= 1
-        return 0.0
 
 
 class Limits:
@@ -69,19 +50,3 @@ class Limits:
             self._open[client] -= 1
             if not self._open[client]:
                 del self._open[client]
-
-
-def most_at_once(rate: float) -> float:
-    """How many requests may come at the same moment."""
-    return max(1.0, rate * BURST_SECONDS)
-
-
-def client_of(host: str) -> str:
-    """Who counts as one: an address; of IPv6 the 64 bits that a provider gives to one customer."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return host
-    if not isinstance(address, IPv6Address):
-        return host
-    return str(address.ipv4_mapped or ip_network((address, 64), strict=False))

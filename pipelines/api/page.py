@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipelines.api.problems import Problem, not_a_number
 from pipelines.api.report import Entry, number_in
 from pipelines.api.stream import event_id
 from pipelines.api.texts import LANGUAGES, Texts, language_of
 from pipelines.errors import printable
+from pipelines.web.templates import templates
 
 FOLDER = Path(__file__).parent
 STATIC = {"track.css": "text/css", "track.js": "text/javascript"}
@@ -24,13 +24,7 @@ RELOAD_SECONDS = 15
 
 Language = Annotated[str | None, Query(alias="lang")]
 
-TEMPLATES = Environment(
-    loader=FileSystemLoader(FOLDER / "templates"),
-    autoescape=True,  # whatever is in a report is text
-    undefined=StrictUndefined,
-    trim_blocks=True,
-    lstrip_blocks=True,
-)
+TEMPLATES = templates(FOLDER / "templates")
 
 
 def add_to(app: FastAPI, report: Callable[[int], Entry], topic_id: Callable[[], str]) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import uvicorn
-
 from pipelines import commands
 from pipelines.api.app import Service, create_app
 from pipelines.api.feed import Feed, Freshness, KafkaSource
@@ -26,10 +24,8 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes.pid_lock import holder, lock
 from pipelines.io.processes.signals import StopRequest, signals_ask_to_stop
 from pipelines.settings import Api, Settings
+from pipelines.web import server as web
 
-SHUTDOWN_SECONDS = 3
-KEEP_ALIVE_SECONDS = 20
-BACKLOG = 2_048
 SWITCH_SECONDS = 0.000_5
 """For so long the feed's thread keeps the interpreter while an answer waits; 5 ms by default, a quarter of its time."""
 
@@ -46,7 +42,11 @@ def run(_command: commands.Api, settings: Settings) -> None:
         BrokerUnavailable: The secure profile's broker has made no login yet. A broker that is away is waited for.
     """
     api, connection = settings.api, Connection.of(settings, "api")
-    with _held(settings) as file, _listener(api) as listener, closing(_store(file)) as store:
+    with (
+        _held(settings) as file,
+        web.listener(api.host, api.port, ApiUnavailable, "PTS_API__") as listener,
+        closing(_store(file)) as store,
+    ):
         _allow_files(api.streams + FILES_BESIDE)
         sys.setswitchinterval(SWITCH_SECONDS)
         freshness = Freshness(api.stale_seconds)
@@ -56,29 +56,12 @@ def run(_command: commands.Api, settings: Settings) -> None:
             server.serve_beside(Feed(store, KafkaSource(connection), freshness, server.publish), listener)
 
 
-class Server(uvicorn.Server):
-    """uvicorn, with a feed in a thread beside it. Ends when it is asked to, or when the feed has ended."""
+class Server(web.Server):
+    """The server, with a feed in a thread beside it. Ends when it is asked to, or when the feed has ended."""
 
     def __init__(self, api: Api, service: Service, stop: StopRequest) -> None:
-        super().__init__(
-            uvicorn.Config(
-                create_app(service),
-                loop="uvloop",
-                http="httptools",
-                ws="none",
-                lifespan="off",
-                access_log=False,
-                log_config=None,
-                log_level="warning",
-                server_header=False,
-                proxy_headers=bool(api.trusted_proxies),
-                forwarded_allow_ips=api.trusted_proxies,
-                timeout_graceful_shutdown=SHUTDOWN_SECONDS,
-                timeout_keep_alive=KEEP_ALIVE_SECONDS,
-            )
-        )
+        super().__init__(create_app(service), stop, api.trusted_proxies)
         self._hub = service.hub
-        self._stop = stop
         self._stop_feed = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._feed: threading.Thread | None = None
@@ -99,11 +82,6 @@ class Server(uvicorn.Server):
         if feed.failure:
             raise feed.failure
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Nothing: signals are the command's."""
-        yield
-
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         self._loop = asyncio.get_running_loop()
@@ -113,7 +91,7 @@ class Server(uvicorn.Server):
 
     async def on_tick(self, counter: int) -> bool:
         assert self._feed is not None
-        return await super().on_tick(counter) or self._stop.is_set() or not self._feed.is_alive()
+        return await super().on_tick(counter) or not self._feed.is_alive()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._stop_feed.set()
@@ -144,17 +122,6 @@ def _store(file: Path) -> Store:
         return Store(file)
     except sqlite3.Error as error:
         raise ApiUnavailable(f"The API's store {file} cannot be opened: {error}.") from error
-
-
-def _listener(api: Api) -> socket.socket:
-    family = socket.AF_INET6 if ":" in api.host else socket.AF_INET
-    try:
-        return socket.create_server((api.host, api.port), family=family, backlog=BACKLOG)
-    except OSError as error:
-        why = os.strerror(error.errno or 0)
-        raise ApiUnavailable(
-            f"{api.host} port {api.port} cannot be used: {why}. Set PTS_API__HOST and PTS_API__PORT."
-        ) from error
 
 
 def _allow_files(count: int) -> None:

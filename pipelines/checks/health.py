@@ -101,19 +101,8 @@ def insist(readings: list[Reading]) -> None:
 
 def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     limits, reader = settings.health, LakeReader(settings.lake_root)
-    if "://" not in settings.lake_root:
-        yield from _of_the_heart(settings, now)
+    yield from of_the_job(settings, reader, now)
     yield Reading("lag_records", _behind(settings, reader), limits.lag_records, SLOW)
-    (waiting,) = reader.query(WAITING).to_pylist() or [{"table_name": None, "since": now}]
-    yield Reading(
-        "freshness_seconds", (now - waiting["since"]).total_seconds(), limits.freshness_seconds,
-        "the table does not follow the batches: look at the job's log", waiting["table_name"],
-    )  # fmt: skip
-    (rejected,) = reader.query(REJECTED, [now]).to_pylist()
-    yield Reading(
-        "quarantine_ratio", (rejected["quarantined_count"] or 0) / (rejected["read_count"] or 1),
-        settings.quality.quarantined_share, "a producer or a rule has changed: `pts quarantine list`",
-    )  # fmt: skip
     (scattered,) = reader.query(SCATTERED).to_pylist()
     yield Reading(
         "scattered_packages", scattered["package_count"], 0,
@@ -129,6 +118,22 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
             "airflow_task_seconds", airflow.seconds_without_a_task(settings, now), limits.airflow_task_seconds,
             f"Airflow starts none: {airflow.LOOK.format(airflow.home(settings))}",
         )  # fmt: skip
+
+
+def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterator[Reading]:
+    """Those that heartbeat and ledger tell, at once and without a broker."""
+    if "://" not in settings.lake_root:
+        yield from _of_the_heart(settings, now)
+    (waiting,) = reader.query(WAITING).to_pylist() or [{"table_name": None, "since": now}]
+    yield Reading(
+        "freshness_seconds", (now - waiting["since"]).total_seconds(), settings.health.freshness_seconds,
+        "the table does not follow the batches: look at the job's log", waiting["table_name"],
+    )  # fmt: skip
+    (rejected,) = reader.query(REJECTED, [now]).to_pylist()
+    yield Reading(
+        "quarantine_ratio", (rejected["quarantined_count"] or 0) / (rejected["read_count"] or 1),
+        settings.quality.quarantined_share, "a producer or a rule has changed: `pts quarantine list`",
+    )  # fmt: skip
 
 
 def _of_the_heart(settings: Settings, now: datetime) -> Iterator[Reading]:

@@ -1,4 +1,5 @@
-"""Commands of the embedded stack: `pts up`, `down`, `status`, `broker`, `certificates`, `api`, `airflow` and `demo`."""
+"""Commands of the embedded stack: `pts up`, `down`, `status`, `broker`, `certificates`, `api`, `board`,
+`airflow` and `demo`."""
 
 import json
 from typing import Annotated
@@ -13,7 +14,7 @@ from pipelines.cli.parameters import takes
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (up, down, status, broker, certificates, api, demo):
+    for command in (up, down, status, broker, certificates, api, board, demo):
         app.command()(command)
     # What follows is Airflow's own: its options, and its --help.
     as_it_is = {"allow_interspersed_args": False, "ignore_unknown_options": True, "help_option_names": []}
@@ -22,7 +23,7 @@ def add_to(app: typer.Typer) -> None:
 
 def up(
     services: Annotated[
-        list[str] | None, typer.Argument(help="broker, stream, simulate, api, airflow; none: all of them.")
+        list[str] | None, typer.Argument(help="broker, stream, simulate, api, board, airflow; none: all of them.")
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
 ) -> None:
@@ -45,7 +46,7 @@ def down() -> None:
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show the addresses of the broker, of Airflow and of the API, and each service's state, process and log."""
+    """Show the addresses of broker, Airflow, API and board, and each service's state, process and log."""
     from pipelines.io.processes import airflow as airflow_io
     from pipelines.stack import stack
 
@@ -57,6 +58,7 @@ def status(as_json: AsJson = False) -> None:
         "lake": current.lake_root,
         "airflow": airflow_io.url(current),
         "api": current.api.url,
+        "board": current.board.url,
     }
     if as_json:
         states = {
@@ -107,6 +109,13 @@ def api(command: commands.Api) -> None:
     from pipelines.api import server as job
 
     job.run(command, current_settings())
+
+
+def board() -> None:
+    """Serve the board, pages that show what the lake holds and how the job does, in the foreground; SIGTERM ends it."""
+    from pipelines.board import server as job
+
+    job.run(commands.Board(), current_settings())
 
 
 def demo() -> None:

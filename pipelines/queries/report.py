@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound, printable
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
@@ -117,7 +118,11 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
     """Reads one package from gold and silver. Raises `NotFound` for one that no topic has named."""
     if not 0 < tracking_number <= MAX_TRACKING_NUMBER:
         raise InvalidInput(f"A tracking number is between 1 and {MAX_TRACKING_NUMBER}, not {tracking_number}.")
-    reader = newest(settings.lake_root)
+    return package_in(newest(settings.lake_root), tracking_number)
+
+
+def package_in(reader: LakeReader, tracking_number: int) -> PackageReport:
+    """The same from tables that are open already."""
 
     def rows(table: str, order: str) -> tuple[Row, ...]:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"

@@ -1,6 +1,6 @@
 """The lake at a batch: which version of every table holds the rows that follow the log up to there."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -75,6 +75,30 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
         committed_at=row["committed_at"].astimezone(UTC),
         versions={name: state["version"] for name, state in tables.items()},
         expired_before={name: _utc(state.get("expired_before")) for name, state in tables.items()},
+    )
+
+
+def newest_of(lake_root: str, tables: Sequence[str]) -> Snapshot:
+    """The lake at the newest batch at which these tables agree, whatever others wait for: its versions are theirs.
+
+    Raises `NotFound` when there is none.
+    """
+    sql = f"""
+        SELECT batch_id, list(table_name) AS tables, list(version) AS versions
+        FROM {STOOD_AT} WHERE table_name IN $1 GROUP BY batch_id
+        HAVING count(*) = len($1) ORDER BY batch_id DESC LIMIT 1
+    """
+    with _opened(lake_root) as ledger:
+        found = _first(ledger, sql, list(tables))
+        if not found:
+            raise NotFound(f"There is no batch at which {', '.join(tables)} agree yet: {_range(ledger)}.")
+        _check_readable(ledger, found["batch_id"], tables)
+        row = _first(ledger, f"SELECT committed_at FROM {LEDGER} WHERE batch_id = ?", found["batch_id"])
+    return Snapshot(
+        batch_id=found["batch_id"],
+        committed_at=row["committed_at"].astimezone(UTC),
+        versions=dict(zip(found["tables"], found["versions"], strict=True)),
+        expired_before={},
     )
 
 
@@ -163,8 +187,10 @@ def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dic
     raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
 
 
-def _check_readable(ledger: DuckDBPyConnection, batch_id: int) -> None:
-    anew = _made_anew(ledger, batch_id)
+def _check_readable(ledger: DuckDBPyConnection, batch_id: int, tables: Sequence[str] = ()) -> None:
+    """Refuses a batch since which one of the tables (none: any) was made anew."""
+    found = _made_anew(ledger, batch_id)
+    anew = {name: since for name, since in found.items() if name in tables or not tables}
     if not anew:
         return
     table, since = max(anew.items(), key=lambda item: item[1])

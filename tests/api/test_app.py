@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from pipelines.api.guard import HEADERS
 from pipelines.api.report import EXAMPLE, Position
 from pipelines.errors import AccessRefused, InvalidInput
+from pipelines.web.headers import HEADERS
 from tests.api.makers import Stand, entry, message, stand, tombstone
 
 

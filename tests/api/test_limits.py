@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.api import limits
-from pipelines.api.limits import Limits, client_of
+from pipelines.api.limits import Limits
 from pipelines.api.problems import Problem
 from pipelines.settings import Api
 from tests.api.makers import Clock
@@ -58,17 +58,3 @@ def test_clients_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch
     for number in range(50):
         made.request(f"192.0.2.{number}")
     assert len(made._clients) == 10
-
-
-@pytest.mark.parametrize(
-    ("host", "client"),
-    [
-        ("192.0.2.1", "192.0.2.1"),
-        ("::ffff:192.0.2.1", "192.0.2.1"),
-        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
-        ("testclient", "testclient"),
-        ("", ""),
-    ],
-)
-def test_client_is_an_address_and_of_ipv6_what_one_customer_has(host: str, client: str) -> None:
-    assert client_of(host) == client

@@ -17,6 +17,7 @@ from pipelines.api.server import Server
 from pipelines.errors import ApiUnavailable
 from pipelines.io.processes.signals import StopRequest
 from pipelines.settings import Api
+from pipelines.web.server import listener
 from tests.api.makers import Stand, message, stand
 from tests.integration.pts_process import process, wait_until
 from tests.permissions import permitted_beyond
@@ -91,8 +92,8 @@ def test_feed_that_ends_ends_the_server(tmp_path: Path) -> None:
         made.store.apply = None  # type: ignore[method-assign, assignment]
         made.topic.add(message(1, 7))
         made.feed._publish = running.publish
-        with server._listener(api) as listener, pytest.raises(TypeError):
-            running.serve_beside(made.feed, listener)
+        with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket, pytest.raises(TypeError):
+            running.serve_beside(made.feed, socket)
 
 
 def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
@@ -113,11 +114,11 @@ def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
                     elif line.startswith("data"):
                         stop.set()
 
-        listener = threading.Thread(target=listen)
-        with server._listener(api) as socket:
-            listener.start()
+        client = threading.Thread(target=listen)
+        with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket:
+            client.start()
             running.serve_beside(made.feed, socket)
-        listener.join(timeout=10)
-        assert not listener.is_alive()
+        client.join(timeout=10)
+        assert not client.is_alive()
         assert sum(line == "event: report" for line in told) >= 3
     assert caplog.messages == [], "no stream had to be cancelled"

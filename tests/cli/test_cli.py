@@ -165,6 +165,7 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
     assert found["lake"] == str(tmp_path / "lake")
     assert found["airflow"] == "http://127.0.0.1:8080"
     assert found["api"] == "http://127.0.0.1:8000"
+    assert found["board"] == "http://127.0.0.1:8010"
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
         "stream": "STOPPED",

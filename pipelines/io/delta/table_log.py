@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -91,6 +92,13 @@ class TableLog:
 
     def has(self, version: int) -> bool:
         return self._file(version).exists()
+
+    def committed_at(self, version: int) -> datetime | None:
+        """When a version was committed, by its own word; None for one that does not say, or that the log left."""
+        if not self.has(version):
+            return None
+        told = (action["commitInfo"].get("timestamp") for action in self._actions(version) if "commitInfo" in action)
+        return next((datetime.fromtimestamp(moment / 1000, UTC) for moment in told if moment), None)
 
     def changes(self, after: int) -> Iterator[Change]:
         """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
