@@ -16,7 +16,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
-from pipelines.settings import Api, Broker, Kafka, Profile, Settings
+from pipelines.settings import Api, Board, Broker, Kafka, Profile, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
 
@@ -27,7 +27,8 @@ def embedded(home: Path, profile: Profile = "plain") -> Settings:
     """Settings of an embedded stack of its own, on free ports."""
     port, controller_port = unused_ports()
     broker = Broker(port=port, controller_port=controller_port, heap_mb=256)
-    return Settings(home=home, profile=profile, broker=broker, api=Api(port=unused_ports()[0]))
+    api_port, board_port = unused_ports()
+    return Settings(home=home, profile=profile, broker=broker, api=Api(port=api_port), board=Board(port=board_port))
 
 
 def drain(spark: SparkSession, settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:

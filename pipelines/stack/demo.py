@@ -42,7 +42,7 @@ def run(settings: Settings, console: Console) -> None:
     most = min(settings.stream.max_records_per_batch, MOST_RECORDS_PER_BATCH)
     stream = settings.stream.model_copy(update={"max_records_per_batch": most})
     settings = settings.model_copy(update={"stream": stream})
-    view = DemoView(airflow="starts", api=settings.api.url)
+    view = DemoView(airflow="starts", api=settings.api.url, board=settings.board.url)
     with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
         rounds = _rounds(watch, view, settings)
         if console.is_terminal:

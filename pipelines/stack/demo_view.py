@@ -36,6 +36,7 @@ class DemoView:
         remark: What there is to say about the services.
         airflow: Where Airflow's pages are, and for whom; nothing where it does not run.
         api: Where the customers' pages are.
+        board: Where the board is.
     """
 
     totals: Mapping[str, int] = field(default_factory=dict)
@@ -44,6 +45,7 @@ class DemoView:
     remark: str | None = None
     airflow: str | None = None
     api: str | None = None
+    board: str | None = None
     _states: dict[str, str] = field(default_factory=dict)
     _batch: dict[str, Any] | None = None
     _courses: dict[int, list[int]] = field(default_factory=dict)
@@ -72,6 +74,8 @@ class DemoView:
     def render(self) -> Group:
         states = "  ".join(f"{name} {state.lower()}" for name, state in self._states.items())
         parts: list[RenderableType] = [Text(states, style="dim"), self._progress(), Text()]
+        if self.board:
+            parts.append(Text(f"Board       {self.board}"))
         if self.airflow:
             parts.append(Text(f"Airflow     {self.airflow}"))
         if track := self._track():
@@ -91,6 +95,7 @@ class DemoView:
             self._progress().plain,
             f"packages: {_listed(self.totals)}; in quarantine: {self._quarantine()}",
             *packages,
+            *([f"board: {self.board}"] if self.board else []),
             *([f"airflow: {self.airflow}"] if self.airflow else []),
             *([f"track: {track}"] if (track := self._track()) else []),
             *([self.remark] if self.remark else []),

@@ -1,4 +1,4 @@
-"""The embedded stack: broker, job, simulated feed, API and Airflow under one supervisor, all of it in `$PTS_HOME`."""
+"""The embedded stack: broker, job, feed, API, board and Airflow under one supervisor, all of it in `$PTS_HOME`."""
 
 import os
 import signal
@@ -18,15 +18,24 @@ from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
 from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
 from pipelines.live import topics
-from pipelines.settings import Settings
+from pipelines.settings import Api, Board, Settings
 from pipelines.stack import airflow, broker
 from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself
 
 BROKER_READY_SECONDS = 60.0
-STOP_SECONDS = 130.0
+STOP_SECONDS = 140.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
-STOP_ORDER = ("api", "airflow-scheduler", "stream", "simulate", "airflow-dag-processor", "airflow-api-server", "broker")
+STOP_ORDER = (
+    "board",
+    "api",
+    "airflow-scheduler",
+    "stream",
+    "simulate",
+    "airflow-dag-processor",
+    "airflow-api-server",
+    "broker",
+)
 """The priorities in supervisord.conf say the same."""
 
 GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
@@ -164,8 +173,10 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
         broker.prepare(settings)
     if "airflow-api-server" in missing:
         airflow.check(settings)
-    if "api" in missing and (why := why_unusable(settings.api.port, settings.api.host)):
-        raise StackError(f"Port {settings.api.port} cannot be used: {why}. Set PTS_API__PORT to a free port.")
+    servers: dict[str, Api | Board] = {"api": settings.api, "board": settings.board}
+    for name, server in servers.items():
+        if name in missing and (why := why_unusable(server.port, server.host)):
+            raise StackError(f"Port {server.port} cannot be used: {why}. Set PTS_{name.upper()}__PORT to a free port.")
     if supervisor.pid is None:
         supervisor.launch()
     if "broker" in missing:
@@ -181,7 +192,7 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
     if jobs or ("broker" in missing and settings.profile == "secure"):  # which also gives rights
         topics.run(commands.Topics(), settings)
     for name in jobs:
-        place = f" at {settings.api.url}" if name == "api" else ""
+        place = f" at {servers[name].url}" if name in servers else ""
         say(f"Starting {name}{place}; its log is {supervisor.log(name)}")
         supervisor.start(name)
     for name in airflow_parts:

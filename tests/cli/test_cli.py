@@ -171,6 +171,7 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
         "stream": "STOPPED",
         "simulate": "STOPPED",
         "api": "STOPPED",
+        "board": "STOPPED",
         "airflow-api-server": "STOPPED",
         "airflow-dag-processor": "STOPPED",
         "airflow-scheduler": "STOPPED",

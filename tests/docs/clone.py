@@ -46,6 +46,7 @@ def enter(documented: Documented, clone: Path) -> None:
         "PTS_BROKER__CONTROLLER_PORT": str(controller),
         "PTS_AIRFLOW__PORT": str(unused_ports()[0]),
         "PTS_API__PORT": str(unused_ports()[0]),
+        "PTS_BOARD__PORT": str(unused_ports()[0]),
         "PTS_SPARK__CONF": str(SHORT_LIVED).replace("'", '"'),
     }
 

@@ -71,7 +71,9 @@ def drawn(view: DemoView) -> str:
 
 
 def test_page_of_a_package_that_is_shown_is_named_to_try() -> None:
-    view = DemoView(api="http://127.0.0.1:8000")
+    view = DemoView(api="http://127.0.0.1:8000", board="http://127.0.0.1:8010")
+    assert "Board       http://127.0.0.1:8010" in drawn(view)
+    assert "board: http://127.0.0.1:8010" in view.lines()
     assert "track: http://127.0.0.1:8000" in view.lines()
     view.take_packages([package(42, 5), package(43, 5)])
     assert "track: http://127.0.0.1:8000/track/42" in view.lines()

@@ -19,7 +19,7 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
-from pipelines.settings import Airflow, Api, Broker, Kafka, Settings
+from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Settings
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
 
@@ -45,12 +45,12 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
 @pytest.mark.parametrize(
     ("named", "kafka", "wanted"),
     [
-        ((), Kafka(), ("broker", "stream", "simulate", "api", *AIRFLOW)),
+        ((), Kafka(), ("broker", "stream", "simulate", "api", "board", *AIRFLOW)),
         (("airflow",), Kafka(), ("broker", *AIRFLOW)),
         (("airflow",), EXTERNAL, AIRFLOW),
         (("simulate",), Kafka(), ("broker", "simulate")),
         (("broker",), Kafka(), ("broker",)),
-        ((), EXTERNAL, ("stream", "api", *AIRFLOW)),
+        ((), EXTERNAL, ("stream", "api", "board", *AIRFLOW)),
         (("api",), Kafka(), ("broker", "api")),
         (("simulate",), EXTERNAL, ("simulate",)),
         (("stream",), EXTERNAL, ("stream",)),
@@ -86,11 +86,12 @@ def test_taken_port_of_airflow_is_named_with_its_setting(taken_port: int, tmp_pa
     assert not stack.is_running(settings)
 
 
-def test_taken_port_of_the_api_is_named_with_its_setting(taken_port: int, tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, kafka=EXTERNAL, api=Api(port=taken_port))
+@pytest.mark.parametrize("name", ["api", "board"])
+def test_taken_port_of_a_server_is_named_with_its_setting(name: str, taken_port: int, tmp_path: Path) -> None:
+    settings = Settings(home=tmp_path, kafka=EXTERNAL, api=Api(port=taken_port), board=Board(port=taken_port))
 
-    with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_API__PORT"):
-        stack.start(["api"], settings, print)
+    with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_{name.upper()}__PORT"):
+        stack.start([name], settings, print)
     assert not stack.is_running(settings)
 
 

@@ -34,6 +34,7 @@ SERVICES: dict[str, commands.Command] = {
     "stream": commands.Stream(),
     "simulate": commands.Simulate(resume=True),
     "api": commands.Api(),
+    "board": commands.Board(),
     "airflow-api-server": commands.Airflow(arguments=("api-server",)),
     "airflow-dag-processor": commands.Airflow(arguments=("dag-processor",)),
     # the API server reads the logs of tasks from the same folder; nobody else is to ask for them over a port
