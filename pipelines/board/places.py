@@ -20,9 +20,9 @@ BOARD = f"""
     SELECT * FROM {GOLD_BUSIEST_STOPS.name} WHERE window_start = $1::TIMESTAMPTZ ORDER BY rank
 """
 CARRIERS = f"""
-    SELECT * FROM {GOLD_CARRIER_THROUGHPUT.name}
+    SELECT carrier_code, window_start, sum(scan_count)::BIGINT AS scan_count FROM {GOLD_CARRIER_THROUGHPUT.name}
     WHERE window_start = (SELECT max(window_start) FROM {GOLD_CARRIER_THROUGHPUT.name})
-    ORDER BY scan_count DESC, carrier_code LIMIT 20
+    GROUP BY ALL ORDER BY scan_count DESC, carrier_code LIMIT 20
 """
 
 

@@ -85,7 +85,7 @@ def newest_of(lake_root: str, tables: Sequence[str]) -> Snapshot:
     """
     sql = f"""
         SELECT batch_id, list(table_name) AS tables, list(version) AS versions
-        FROM {STOOD_AT} WHERE table_name IN $1 GROUP BY batch_id
+        FROM {STOOD_AT} WHERE table_name IN $1 AND batch_id >= 0 GROUP BY batch_id
         HAVING count(*) = len($1) ORDER BY batch_id DESC LIMIT 1
     """
     with _opened(lake_root) as ledger:

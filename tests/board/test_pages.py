@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.board import app, package
+from pipelines.board import app, package, places
 from pipelines.board.now import Lags
 from pipelines.board.view import view_of
 from pipelines.settings import Settings
@@ -121,6 +121,16 @@ def test_page_stays_at_its_batch_when_another_one_lands(tmp_path: Path) -> None:
 def test_tables_that_move_with_each_batch_are_read_at_a_newer_one_than_windows(lake: Settings) -> None:
     assert newest_of(lake.lake_root, ["gold.remaining_stops"]).batch_id == COMPLETE_BATCH + 1
     assert newest_of(lake.lake_root, ["gold.remaining_stops", "gold.stop_activity"]).batch_id == COMPLETE_BATCH
+
+
+def test_tables_that_hold_nothing_yet_are_a_sentence(tmp_path: Path) -> None:
+    """As in the first minute, before windows had their turn."""
+    spoilt = healthy_lake()
+    for row in spoilt.ledger:
+        for state in row["tables"]:
+            if state["table_name"] in places.READ:
+                state["position"] = -1
+    assert "There is no batch at which" in page(healthy(tmp_path, spoilt), "/places", 404).text
 
 
 def test_reason_and_window_can_be_chosen(lake: Settings) -> None:
