@@ -429,8 +429,7 @@ class Api(Command):
 class Board(Command):
     """The board, in the foreground."""
 
-    def argv(self) -> list[str]:
-        return ["board"]
+    words = ("board",)
 
 
 class Broker(Command):

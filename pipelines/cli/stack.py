@@ -1,5 +1,4 @@
-"""Commands of the embedded stack: `pts up`, `down`, `status`, `broker`, `certificates`, `api`, `board`,
-`airflow` and `demo`."""
+"""`pts up`, `down` and `status`, the services of the embedded stack, each in the foreground, and `demo`."""
 
 import json
 from typing import Annotated
@@ -111,11 +110,12 @@ def api(command: commands.Api) -> None:
     job.run(command, current_settings())
 
 
-def board() -> None:
+@takes(commands.Board)
+def board(command: commands.Board) -> None:
     """Serve the board, pages that show what the lake holds and how the job does, in the foreground; SIGTERM ends it."""
     from pipelines.board import server as job
 
-    job.run(commands.Board(), current_settings())
+    job.run(command, current_settings())
 
 
 def demo() -> None:

@@ -47,7 +47,7 @@ def _headers(password: str | None) -> dict[str, str]:
 )
 def test_board_that_would_be_open_to_a_network_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="PTS_BOARD__"):
-        Board(**given)  # type: ignore[arg-type]
+        Board(**given)
 
 
 def test_only_who_knows_user_and_password_gets_in() -> None:
@@ -58,7 +58,7 @@ def test_only_who_knows_user_and_password_gets_in() -> None:
         assert client(CLOSED, Clock()).get("/", headers=_headers(wrong)).status_code == 401
     for broken in ("Basic !", "Basic", "Bearer YWRhOmNvcnJlY3QgaG9yc2U=", "Basic \u00e9"):
         headers = {b"authorization": broken.encode("latin-1")}
-        assert client(CLOSED, Clock()).get("/", headers=headers).status_code == 401  # type: ignore[arg-type]
+        assert client(CLOSED, Clock()).get("/", headers=headers).status_code == 401
     assert made.get("/", headers=_headers("ada:correct horse")).text == "in"
 
 

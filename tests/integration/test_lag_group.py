@@ -17,7 +17,7 @@ from pipelines.state.ledger import Ledger
 
 def described(settings: Settings) -> dict[tuple[str, int], tuple[int, int]]:
     """By topic and partition: the group's offset and its lag, as tools reckon them."""
-    client = AdminClient(Connection.of(settings).client_options())
+    client = AdminClient({**Connection.of(settings).client_options()})
     asked = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(settings.kafka.lag_group)])
     parts = asked[settings.kafka.lag_group].result().topic_partitions
     ends = end_offsets(Connection.of(settings), {part.topic for part in parts})
