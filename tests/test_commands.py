@@ -113,7 +113,7 @@ class Heard(Exception):
 def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeypatch: pytest.MonkeyPatch) -> None:
     heard: list[Any] = []
 
-    def job(parameters: Any, _settings: object, *_wired: object) -> Any:
+    def job(parameters: Any, _settings: object, *_wired: object, **_also: object) -> Any:
         heard.append(parameters)
         raise Heard
 

@@ -47,7 +47,7 @@ def _headers(password: str | None) -> dict[str, str]:
 )
 def test_board_that_would_be_open_to_a_network_is_refused(given: dict[str, str]) -> None:
     with pytest.raises(ValidationError, match="PTS_BOARD__"):
-        Board(**given)
+        Board.model_validate(given)
 
 
 def test_only_who_knows_user_and_password_gets_in() -> None:
