@@ -17,6 +17,7 @@ from typing import Any
 
 from lab.benchmarks import freshness
 from lab.benchmarks.api import Load, api_of_ours
+from lab.benchmarks.board import board_of_ours
 from lab.benchmarks.comparison import comparison_of_ours
 from lab.benchmarks.correction import correction_of_ours
 from lab.benchmarks.drains import Drains
@@ -119,6 +120,10 @@ def measure(
                 load = Load(options.packages, rate, options.seconds, options.streams, options.requests)
                 found = api_of_ours(work / f"api-{rate}-{round_}", logs, load)
                 record({"part": "api", "contender": "ours", "round": round_, "rate": rate, **found})
+        if "board" in options.parts and "ours" in options.contenders:
+            for packages, scans in options.sizes:
+                found = board_of_ours(work / f"board-{round_}", logs, packages, scans)
+                record({"part": "board", "contender": "ours", "round": round_, **found})
 
 
 def _freshness(

@@ -18,6 +18,7 @@ PARTS = (
     "comparison",
     "stack",
     "api",
+    "board",
 )
 PEERS_TAKE_PART_IN = ("drain-cold", "drain-warm", "freshness")
 CONTENDERS = ("ours", "flink-light", "flink-full", "tutorial", "pathway", "plain-loop", "spark-noop", "duckdb")
@@ -42,7 +43,7 @@ class Options:
         warm_ups: Drains that a warm process has done before the first one that counts.
         rates: Scans per second of the steady feeds.
         seconds: How long each of them lasts; the second half counts.
-        sizes: (packages, scans) of the lakes on which the growth of a batch's time is measured.
+        sizes: (packages, scans) of the lakes on which a batch's time and the board's pages are measured.
         compared: Scans in each of the two lakes that are compared.
         growth_rate: Scans per second of the feed on them.
         growth_seconds: How long that lasts; the second half counts.

@@ -32,6 +32,7 @@ def markdown(results: Results) -> str:
         ("Two large lakes compared", comparison_table(results)),
         ("The embedded stack", stack_table(results)),
         ("The customers' API beside the job", api_table(results)),
+        ("The board's pages", board_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -203,6 +204,16 @@ def api_table(results: Results) -> str:
     )
     more = ("append -> event at the client, p50 / p95 / p99 s", "API: cores used", "API: resident, MiB")
     return table((*head, *more), rows)
+
+
+def board_table(results: Results) -> str:
+    rows = []
+    for packages, scans in sorted({(run["packages"], run["scans"]) for run in results.of("board", "ours")}):
+        runs = results.of("board", "ours", packages=packages, scans=scans)
+        for page in runs[0]["pages"]:
+            times = [measure(runs, f"pages.{page}.{name}_milliseconds") for name in ("p50", "p95")]
+            rows.append([f"{packages:,}", f"{scans:,}", page, " / ".join(number(value, 0) for value in times)])
+    return table(("packages", "scans of history", "page", "answer, p50 / p95 ms"), rows)
 
 
 def rows_table(results: Results) -> str:

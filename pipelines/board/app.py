@@ -68,8 +68,8 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
 
     @app.get("/")
     def now() -> Response:
-        view = view_of_ledger(root)
-        return page("now.html", "/", view, found=now_page(view, settings, lags, clock()))
+        with view_of_ledger(root) as view:
+            return page("now.html", "/", view, found=now_page(view, settings, lags, clock()))
 
     @app.get("/packages")
     def asked(number: str = "") -> Response:
@@ -77,37 +77,37 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
         return RedirectResponse(f"/packages/{digits if digits.isascii() and digits.isdigit() else 0}", 303)
 
     @app.get("/packages/{number}")
-    def one(number: int) -> Response:
+    def one(number: int, repeats: bool = False) -> Response:
         if not 0 < number < 1 << 63:
             raise InvalidInput("A tracking number has digits only, and is between 1 and 2^63 - 1.")
-        view = view_of(root, package.READ)
-        found = package.package_page(view, number, settings)
-        return page("package.html", "/packages", view, found=found, effect=package.effect)
+        with view_of(root, package.READ_FOR_REPEATS if repeats else package.READ) as view:
+            found = package.package_page(view, number, settings.kafka.ship_events_format if repeats else None)
+            return page("package.html", "/packages", view, found=found, effect=package.effect)
 
     @app.get("/places")
     def busy(window: datetime | None = None) -> Response:
-        view = view_of(root, places.READ)
-        return page("places.html", "/places", view, found=places.places_page(view, window))
+        with view_of(root, places.READ) as view:
+            return page("places.html", "/places", view, found=places.places_page(view, window))
 
     @app.get("/quarantine")
     def rejected(reason: Reason | None = None) -> Response:
-        view = view_of(root, quarantine.READ)
-        return page("quarantine.html", "/quarantine", view, found=quarantine.quarantine_page(view, reason))
+        with view_of(root, quarantine.READ) as view:
+            return page("quarantine.html", "/quarantine", view, found=quarantine.quarantine_page(view, reason))
 
     @app.get("/batches")
     def ledger(last: Annotated[int | None, Query(ge=0, lt=1 << 63)] = None) -> Response:
-        view = view_of_ledger(root)
-        return page("batches.html", "/batches", view, found=batches.batches_page(view, last))
+        with view_of_ledger(root) as view:
+            return page("batches.html", "/batches", view, found=batches.batches_page(view, last))
 
     @app.get("/batches/{batch_id}")
     def batch(batch_id: Annotated[int, PathParameter(ge=0, lt=1 << 63)]) -> Response:
-        view = view_of_ledger(root)
-        return page("batch.html", "/batches", view, found=batches.batch_page(view, batch_id, root))
+        with view_of_ledger(root) as view:
+            return page("batch.html", "/batches", view, found=batches.batch_page(view, batch_id, root))
 
     @app.get("/history")
     def corrections() -> Response:
-        view = view_of_ledger(root)
-        return page("history.html", "/history", view, found=history.history_page(view, settings))
+        with view_of_ledger(root) as view:
+            return page("history.html", "/history", view, found=history.history_page(view, settings))
 
     @app.get("/static/{name:path}")
     def file(name: str) -> Response:

@@ -9,7 +9,6 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.queries.accepted_records import Arrival, Batch, arrivals_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, coordinates, package_in, sources_of
-from pipelines.settings import Settings
 from pipelines.tables import (
     BRONZE_SHIP_EVENTS,
     GOLD_REMAINING_STOPS,
@@ -22,10 +21,10 @@ from pipelines.tables import (
 READ = tuple(
     table.name
     for table in (
-        GOLD_REMAINING_STOPS, SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES, SILVER_QUARANTINE, BRONZE_SHIP_EVENTS,
-        OPS_EXPIRED_REPORTS,
+        GOLD_REMAINING_STOPS, SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES, OPS_EXPIRED_REPORTS,
     )
 )  # fmt: skip
+READ_FOR_REPEATS = (*READ, SILVER_QUARANTINE.name, BRONZE_SHIP_EVENTS.name)
 MOST_SCANS = 300
 
 
@@ -37,7 +36,7 @@ class Scan:
         row: Its row of silver.ship_events.
         coordinates: Its place on the log.
         is_late: Whether one that happened later had reached the log before it.
-        repeat_count: Records that told it again.
+        repeat_count: Records that told it again; 0 where nobody looked for them.
         is_decisive: Whether the report is made of it.
     """
 
@@ -68,21 +67,28 @@ class Stop:
 
 @dataclass(frozen=True)
 class Package:
-    """What the page shows; of a package with very many scans, the newest on the line."""
+    """What the page shows; of a package with very many scans, the newest on the line.
+
+    `repeats` is None where nobody looked for them.
+    """
 
     found: PackageReport
     stops: tuple[Stop, ...]
     sources: Mapping[str, tuple[str, Batch | None]]
     arrivals: tuple[Arrival, ...]
-    repeats: tuple[Repeat, ...]
+    repeats: tuple[Repeat, ...] | None
     left_out_count: int
 
 
-def package_page(view: View, number: int, settings: Settings) -> Package:
-    """One package. Raises `NotFound` for one that no topic has named."""
+def package_page(view: View, number: int, wire_format: str | None) -> Package:
+    """One package. Raises `NotFound` for one that no topic has named.
+
+    With the format in which values of ship-events are written, also the repeats of its scans: no file of bronze tells
+    whose records it has, so that all keys are read for them.
+    """
     found = package_in(view.reader, number)
     arrivals = arrivals_of(view.reader, number)
-    repeats = repeats_of(view.reader, number, found.scans, settings.kafka.ship_events_format)
+    repeats = repeats_of(view.reader, number, found.scans, wire_format) if wire_format else None
     batch_of = {arrival.coordinates: arrival.batch_id for arrival in arrivals}
     made_of = sources_of(found.report) if found.report else {}
     named = {kind.partition("_")[0]: place for kind, place in made_of.items() if place}
@@ -91,10 +97,10 @@ def package_page(view: View, number: int, settings: Settings) -> Package:
     shown = found.scans[-MOST_SCANS:]
     return Package(
         found=found,
-        stops=tuple(_stops(_scans(shown, repeats, named.get("event")), found.report or {})),
+        stops=tuple(_stops(_scans(shown, repeats or (), named.get("event")), found.report or {})),
         sources={kind: (place, batches[numbers[place]] if place in numbers else None) for kind, place in named.items()},
         arrivals=tuple(arrivals[-MOST_SCANS:]),
-        repeats=repeats[-MOST_SCANS:],
+        repeats=repeats and repeats[-MOST_SCANS:],
         left_out_count=len(found.scans) - len(shown),
     )
 

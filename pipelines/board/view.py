@@ -1,6 +1,7 @@
 """What a page reads: some tables, all at one batch."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,6 +10,8 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.state.snapshots import newest_of
 from pipelines.tables import OPS_BATCHES
 from pipelines.terminal.rendering import rows_of
+
+NEWEST = f"SELECT max(batch_id) AS batch_id, arg_max(committed_at, batch_id) AS committed_at FROM {OPS_BATCHES.name}"
 
 
 @dataclass(frozen=True)
@@ -30,18 +33,17 @@ class View:
         return rows_of(self.reader.query(sql, parameters))
 
 
-def view_of(lake_root: str, tables: Sequence[str]) -> View:
-    """At the newest batch at which these tables agree. Raises `NotFound` when there is none."""
+@contextmanager
+def view_of(lake_root: str, tables: Sequence[str]) -> Iterator[View]:
+    """At the newest batch at which these tables agree; each is opened once. Raises `NotFound` when there is none."""
     found = newest_of(lake_root, tables)
-    return View(found.batch_id, found.committed_at, LakeReader(lake_root, found.versions, found.batch_id))
+    with LakeReader(lake_root, found.versions, found.batch_id).held([*tables, OPS_BATCHES.name]) as reader:
+        yield View(found.batch_id, found.committed_at, reader)
 
 
-def view_of_ledger(lake_root: str) -> View:
+@contextmanager
+def view_of_ledger(lake_root: str) -> Iterator[View]:
     """At the ledger's newest batch: of the ledger alone. Raises `NotFound` when there is none."""
-    (row,) = rows_of(
-        LakeReader(lake_root).query(
-            f"SELECT max(batch_id) AS batch_id, arg_max(committed_at, batch_id) AS committed_at FROM {OPS_BATCHES.name}"
-        )
-    )
-    newest = -1 if row["batch_id"] is None else row["batch_id"]
-    return View(newest, row["committed_at"], LakeReader(lake_root, until_batch=newest))
+    with LakeReader(lake_root).held([OPS_BATCHES.name]) as reader:
+        (row,) = rows_of(reader.query(NEWEST))
+        yield View(-1 if row["batch_id"] is None else row["batch_id"], row["committed_at"], reader)

@@ -212,6 +212,16 @@ class LakeReader:
         with self._explained(names), self.opened(names) as connection:
             yield connection
 
+    @contextmanager
+    def held(self, names: Iterable[str]) -> Iterator["LakeReader"]:
+        """A reader of those of these tables that there are, each opened once for all its queries.
+
+        Raises what `opened` and `table_names` raise.
+        """
+        there = [name for name in self.table_names() if name in set(names)]
+        with self.opened(there) as connection:
+            yield _Held(self, there, connection)
+
     def answer(self, sql: str) -> pa.Table:
         """The rows of one query of anybody's.
 
@@ -290,6 +300,23 @@ class LakeReader:
         from pyarrow.fs import PyFileSystem
 
         return PyFileSystem(DeltaStorageHandler(self.root))
+
+
+class _Held(LakeReader):
+    """Asks views that are there already."""
+
+    def __init__(self, of: LakeReader, names: Sequence[str], connection: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(of.root, of._versions, of._until_batch)
+        self._names = names
+        self._connection = connection
+
+    def table_names(self) -> list[str]:
+        return list(self._names)
+
+    @contextmanager
+    def opened_for(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
+        with self._explained(self.tables_in(sql)):
+            yield self._connection
 
 
 def _folders(storage: "PyFileSystem", path: str) -> list[str]:
