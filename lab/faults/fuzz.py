@@ -80,7 +80,7 @@ def verdicts_in(of: Lane) -> list[str]:
 
 
 def fuzz(spark: SparkSession, seed: int, count: int, say: Say) -> Outcome:
-    """Judges records 0 to `count` of a seed twice."""
+    """What the three judges say of records 0 to `count` of a seed."""
     outcome, done, began = Outcome(), 0, time.monotonic()
     for numbers in portions(count):
         records = [record(seed, number) for number in numbers]
