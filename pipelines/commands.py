@@ -169,6 +169,32 @@ class Topics(Command):
     words = ("topics",)
 
 
+class Seal(Command):
+    """Records of the intake topics, sealed, into the kept ones.
+
+    Attributes:
+        drain: Moves what is there at its start and no more.
+        new_keys: Makes a key store beside kept topics that hold records: those that were sealed by another one stay so.
+        skip_lost: Goes on with the oldest record that is left where intake has let go of some that were not moved.
+    """
+
+    words = ("seal",)
+    drain: Annotated[bool, Option("--drain", "Move what is in the intake topics now, then end.")] = False
+    new_keys: Annotated[
+        bool, Option("--new-keys", "Make a key store though the kept topics have records already.")
+    ] = False
+    skip_lost: Annotated[
+        bool, Option("--skip-lost", "Go on where intake topics have let go of records too early.")
+    ] = False
+
+
+class Erase(Command):
+    """The key of a package destroyed, and its report withdrawn."""
+
+    words = ("erase",)
+    tracking_number: Annotated[int, Argument("The package, for example 42.")] = Field(gt=0, lt=2**63)
+
+
 class Certificates(Command):
     """Renews the embedded broker's certificates where they are near their end."""
 

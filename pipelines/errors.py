@@ -146,6 +146,12 @@ class BoardUnavailable(PtsError):
     exit_code = 24
 
 
+class KeysUnavailable(PtsError):
+    """The keys of sealed fields are missing, damaged, another's, or older than what was sealed."""
+
+    exit_code = 23
+
+
 def error_of(exit_code: int) -> type[PtsError]:
     """The class with an exit code."""
     classes: list[type[PtsError]] = [*PtsError.__subclasses__(), PtsError]

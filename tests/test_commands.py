@@ -29,6 +29,9 @@ COMMANDS = [
     commands.Simulate(rate=0.5, duration_seconds=90.25, start=datetime(2025, 3, 4, 5, 6, 7, 8, tzinfo=UTC)),
     commands.Simulate(resume=True),
     commands.Topics(),
+    commands.Seal(),
+    commands.Seal(drain=True, new_keys=True, skip_lost=True),
+    commands.Erase(tracking_number=42),
     commands.Sql(query="SELECT 'a b', \"c\" FROM t -- note"),
     commands.Sql(query="-- note\nSELECT 1", engine="spark"),
     commands.Sql(query="SELECT 1", at_batch=0),
@@ -87,6 +90,8 @@ RUN = (
     *(
         "live.stream",
         "live.topics",
+        "live.seal",
+        "live.erase",
         "queries.snapshot",
         "checks.verify",
         "checks.health",

@@ -68,6 +68,31 @@ def topics(command: commands.Topics) -> None:
 
 
 @app.command()
+@takes(commands.Seal)
+def seal(command: commands.Seal) -> None:
+    """Move records from the intake topics into the kept ones, exactly once, with personal fields in an envelope.
+
+    Runs beside the job, until SIGTERM. Needs PTS_SEAL__ENABLED.
+    """
+    from pipelines.live import seal as job
+
+    typer.echo(f"Moved {job.run(command, current_settings()):,} records.")
+
+
+@app.command()
+@takes(commands.Erase)
+def erase(command: commands.Erase, as_json: AsJson = False) -> None:
+    """Forget the sealed fields of a package, for good: destroy its key, and withdraw its report.
+
+    The tables keep the envelopes, and stay what the log says. Cut off, it is called again.
+    """
+    from pipelines.live import erase as job
+
+    found = job.run(command, current_settings())
+    typer.echo(json.dumps(found.as_json()) if as_json else str(found))
+
+
+@app.command()
 @takes(commands.Stream)
 def stream(command: commands.Stream) -> None:
     """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""

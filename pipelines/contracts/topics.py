@@ -5,7 +5,7 @@ levels of nesting, numbers of 1,000 digits, member names of 50,000 characters, s
 names must be distinct. Characters are counted in UTF-16, where one beyond the basic plane is two.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 FieldKind = Literal["integer", "timestamp", "text"]
@@ -18,6 +18,12 @@ MAX_JSON_LEVELS = 999
 
 MAX_NAME_CHARACTERS = 50_000
 """Of a JSON member's name."""
+
+
+HOUR_MS = 3_600_000
+
+LARGEST_INTAKE_BYTES = 8 << 20
+"""Of a record of an intake topic: its envelope, a third larger, must fit the kept one."""
 
 
 @dataclass(frozen=True)
@@ -92,4 +98,20 @@ PACKAGE_REPORTS = Topic(
 )
 
 INPUT_TOPICS = (SHIP_EVENTS, SHIP_ROUTES)
+
+
+def intake_of(topic: Topic, hours: int) -> Topic:
+    """Where producers write instead, where personal fields are sealed: for so many hours, in clear."""
+    return replace(
+        topic,
+        name=f"{topic.name}-intake",
+        doc=f"What is to be sealed on its way to {topic.name}.",
+        config={
+            "retention.ms": str(hours * HOUR_MS),
+            "segment.ms": str(HOUR_MS),
+            "max.message.bytes": str(LARGEST_INTAKE_BYTES),
+        },
+    )
+
+
 TOPICS = (*INPUT_TOPICS, PACKAGE_REPORTS)

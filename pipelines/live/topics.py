@@ -1,10 +1,11 @@
 """The topics of the contract: created where they are missing, insisted on where they exist."""
 
 import time
+from collections.abc import Sequence
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
-from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS, TOPICS, Topic
+from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS, TOPICS, Topic, intake_of
 from pipelines.errors import BrokerUnavailable, TopicMismatch
 from pipelines.io.kafka.admin import (
     Right,
@@ -16,13 +17,13 @@ from pipelines.io.kafka.admin import (
     topic_states,
 )
 from pipelines.io.kafka.connection import GROUP, Connection, login_passwords
+from pipelines.io.kafka.mover import NAME as SEALER
 from pipelines.settings import Settings
 
 VISIBLE_WITHIN_SECONDS = 10.0
 NAMES = tuple(topic.name for topic in TOPICS)
 
 RIGHTS = (
-    *(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS),
     *(Right("job", topic.name, ("READ", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS),
     Right("job", PACKAGE_REPORTS.name, ("WRITE", "DESCRIBE_CONFIGS")),
     Right("job", PTS_CONTROL.name, ("CREATE", "READ", "DESCRIBE_CONFIGS")),
@@ -31,13 +32,39 @@ RIGHTS = (
     Right("api", GROUP, ("READ",), kind="GROUP"),
 )
 """What principals of the embedded broker may do in its secure profile, beside admin, who may do all. To read or write
-includes to describe."""
+includes to describe. Who may write the input topics, `rights_of_producers` says."""
+
+
+def wanted_topics(settings: Settings) -> tuple[Topic, ...]:
+    """The topics of the contract, and where personal fields are sealed those that producers write instead."""
+    return (*TOPICS, *intake_topics(settings))
+
+
+def intake_topics(settings: Settings) -> tuple[Topic, ...]:
+    """Where producers write, if personal fields are sealed; none otherwise."""
+    seal = settings.seal
+    return tuple(intake_of(topic, seal.intake_hours) for topic in INPUT_TOPICS) if seal.enabled else ()
+
+
+def rights_of_producers(settings: Settings) -> tuple[Right, ...]:
+    """Where personal fields are sealed, nobody but the sealer writes what is kept."""
+    intake = intake_topics(settings)
+    if not intake:
+        return tuple(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS)
+    return (
+        *(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in intake),
+        *(Right("sealer", topic.name, ("READ",)) for topic in intake),
+        *(Right("sealer", topic.name, ("WRITE",)) for topic in INPUT_TOPICS),
+        Right("sealer", SEALER, ("READ",), kind="GROUP"),
+        Right("sealer", SEALER, ("WRITE", "DESCRIBE"), kind="TRANSACTIONAL_ID"),
+    )
 
 
 def rights(settings: Settings) -> tuple[Right, ...]:
-    """These, and that to the group to which the job's offsets are mirrored."""
+    """These, those of producers, and that to the group to which the job's offsets are mirrored."""
     group = settings.kafka.lag_group
-    return (*RIGHTS, Right("job", group, ("READ",), kind="GROUP")) if group else RIGHTS
+    of_the_group = (Right("job", group, ("READ",), kind="GROUP"),) if group else ()
+    return (*RIGHTS, *rights_of_producers(settings), *of_the_group)
 
 
 def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
@@ -51,13 +78,15 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     Raises `TopicMismatch` when an existing topic differs from the contract; then nothing is created.
     """
     connection = Connection.of(settings, "admin")
-    states = topic_states(connection, NAMES)
-    _raise_if_different(states)
-    missing = [topic for topic in TOPICS if topic.name not in states]
+    wanted = wanted_topics(settings)
+    names = [topic.name for topic in wanted]
+    states = topic_states(connection, names)
+    _raise_if_different(states, wanted)
+    missing = [topic for topic in wanted if topic.name not in states]
     kafka = settings.kafka
     create_topics(connection, missing, kafka.partitions, kafka.replication_factor)
     if missing:
-        _raise_if_different(_visible(connection))
+        _raise_if_different(_visible(connection, names), wanted)
     if settings.profile == "secure":
         give_logins(connection, login_passwords(settings.home))
         give_rights(connection, rights(settings))
@@ -83,19 +112,19 @@ def differences(topic: Topic, state: TopicState) -> list[str]:
     ]
 
 
-def _raise_if_different(states: dict[str, TopicState]) -> None:
-    found = [fault for topic in TOPICS if topic.name in states for fault in differences(topic, states[topic.name])]
+def _raise_if_different(states: dict[str, TopicState], wanted: Sequence[Topic] = TOPICS) -> None:
+    found = [fault for topic in wanted if topic.name in states for fault in differences(topic, states[topic.name])]
     if found:
         raise TopicMismatch(" ".join([*found, "Nothing was changed."]))
 
 
-def _visible(connection: Connection) -> dict[str, TopicState]:
+def _visible(connection: Connection, names: Sequence[str]) -> dict[str, TopicState]:
     """The new topics, once the brokers tell of them and every partition has a leader."""
     deadline = time.monotonic() + VISIBLE_WITHIN_SECONDS
     while time.monotonic() < deadline:
-        states = topic_states(connection, NAMES)
-        if len(states) == len(NAMES):
-            end_offsets(connection, NAMES)
+        states = topic_states(connection, names)
+        if len(states) == len(names):
+            end_offsets(connection, names)
             return states
         time.sleep(0.1)
     raise BrokerUnavailable(

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
@@ -15,6 +15,7 @@ from pipelines.io.kafka.admin import begin_offsets, end_offsets, topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.live.topics import intake_topics
 from pipelines.settings import Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.simulation.pacing import slices
@@ -61,7 +62,7 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
         InvalidInput: the brokers refuse the timestamps, because `--start` is too late.
     """
     connection = Connection.of(settings, "simulator")
-    names = [topic.name for topic in INPUT_TOPICS]
+    names = [topic.name for topic in intake_topics(settings) or INPUT_TOPICS]
     existing = topic_states(connection, names)
     if missing := [name for name in names if name not in existing]:
         raise TopicMismatch(
@@ -78,7 +79,21 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
         if command.resume:
             _leave_out(_records_in(connection, names), records, stop)
         limited = islice(records, command.count)
-        return append_paced(limited, command.rate, command.duration_seconds, LogProducer(connection), stop)
+        return append_paced(limited, command.rate, command.duration_seconds, _Log(connection, names), stop)
+
+
+class _Log:
+    """The topics to which producers write: the input topics, or in their order those from which is sealed."""
+
+    def __init__(self, connection: Connection, names: Sequence[str]) -> None:
+        self._into = dict(zip((topic.name for topic in INPUT_TOPICS), names, strict=True))
+        self._producer = LogProducer(connection)
+
+    def append(self, records: list[Record]) -> None:
+        self._producer.append(record._replace(topic=self._into[record.topic]) for record in records)
+
+    def flush(self) -> None:
+        self._producer.flush()
 
 
 def append_paced(

@@ -86,6 +86,7 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
         errors.Unhealthy,
         errors.AlertFailed,
         errors.ApiUnavailable,
+        errors.KeysUnavailable,
         errors.JavaEnded,
     }
     assert (how.type is AirflowFailException) == (error not in time_may_help)

@@ -144,12 +144,14 @@ def create_topics(connection: Connection, topics: Iterable[Topic], partitions: i
 
 @dataclass(frozen=True)
 class Right:
-    """What a principal may do with one topic or consumer group (in Kafka's words an ACL, for each operation)."""
+    """What a principal may do with one topic, consumer group or transactional id (in Kafka's words an ACL, for each
+    operation).
+    """
 
     principal: str
     name: str
     operations: tuple[str, ...]
-    kind: Literal["TOPIC", "GROUP"] = "TOPIC"
+    kind: Literal["TOPIC", "GROUP", "TRANSACTIONAL_ID"] = "TOPIC"
 
     def acls(self) -> list[AclBinding]:
         kind, pattern, who = ResourceType[self.kind], ResourcePatternType.LITERAL, f"User:{self.principal}"

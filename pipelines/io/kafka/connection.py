@@ -18,7 +18,7 @@ from pipelines.kafka_security import PREFIX, Security
 from pipelines.secret import Secret
 from pipelines.settings import Settings
 
-Principal = Literal["admin", "job", "simulator", "api"]
+Principal = Literal["admin", "job", "simulator", "api", "sealer"]
 """Who logs in to the embedded broker of `PTS_PROFILE=secure`."""
 
 LOGIN_MODULES = {

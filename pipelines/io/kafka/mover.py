@@ -1,0 +1,172 @@
+"""Moves records from topics into others, each exactly once: records and how far was read, in one transaction.
+
+Kafka's own pattern (KIP-447). A mover that dies leaves a transaction that the next one aborts, and nobody reads: it
+goes on from what was committed. The next one also fences the one before it, should that still live.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
+
+from pipelines.contracts.judge import Message as Told
+from pipelines.errors import AnotherWriter, BrokerUnavailable, LogTruncated, PtsError
+from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
+from pipelines.io.kafka.refusals import Refusals, check_right
+from pipelines.io.kafka.standalone_consumer import standalone_consumer
+
+PATIENCE_SECONDS = 30.0
+POLL_SECONDS = 0.2
+RECORDS_AT_ONCE = 2_000
+NAME = "pts-seal"
+"""The consumer group and the transactional id."""
+
+Change = Callable[[Sequence[tuple[str, Told]]], Sequence[Told]]
+"""From records with the topic that they come from, what is to be written in their place, in the same order."""
+
+FENCED = {KafkaError._FENCED, KafkaError.INVALID_PRODUCER_EPOCH, KafkaError.PRODUCER_FENCED}
+
+
+class Mover:
+    """Moves what topics hold, changed on the way. Headers stay behind.
+
+    Each method raises `BrokerUnavailable`, `AccessRefused`, and `AnotherWriter` once another mover has begun.
+
+    Args:
+        connection: The cluster, and how one is let in.
+        into: By the topic that is read, the one that is written.
+        change: What becomes of the records.
+    """
+
+    def __init__(self, connection: Connection, into: Mapping[str, str], change: Change) -> None:
+        self._connection = connection
+        self._into = into
+        self._change = change
+        self._refusals = Refusals(connection)
+        options: dict[str, Any] = {"group.id": NAME, "auto.offset.reset": "error"}
+        self._consumer = standalone_consumer(connection, self._refusals, "read_committed", options)
+        self._producer = Producer(
+            {
+                **connection.client_options(),
+                "transactional.id": NAME,
+                "partitioner": "murmur2",
+                "message.max.bytes": LARGEST_RECORD_BYTES,
+                "compression.type": "lz4",
+                "error_cb": self._refusals.note,
+                "log_level": 0,
+            }
+        )
+        self._next: dict[tuple[str, int], int] = {}
+
+    def close(self) -> None:
+        self._consumer.close()
+
+    def begin(self, skip_lost: bool = False) -> None:
+        """Ends what another mover has left half done, and takes up where it was committed.
+
+        Raises `LogTruncated` when records are gone that were not moved, unless they are to be skipped.
+        """
+        self._tried(lambda: self._producer.init_transactions(PATIENCE_SECONDS))
+        begin = begin_offsets(self._connection, self._into)
+        parts = [TopicPartition(topic, partition) for topic in begin for partition in begin[topic]]
+        committed = self._tried(lambda: self._consumer.committed(parts, PATIENCE_SECONDS))
+        for part in committed:
+            first = begin[part.topic][part.partition]
+            if 0 <= part.offset < first and not skip_lost:
+                raise LogTruncated(
+                    f"{part.topic}/{part.partition} has let go of {first - part.offset:,} records that were not sealed "
+                    "yet. `pts seal --skip-lost` goes on without them; PTS_SEAL__INTAKE_HOURS says how long they stay."
+                )
+            self._next[part.topic, part.partition] = max(part.offset, first)
+        self._consumer.assign([TopicPartition(*part, offset) for part, offset in self._next.items()])
+
+    @property
+    def position(self) -> int:
+        """The offsets up to which was moved, of all partitions together."""
+        return sum(self._next.values())
+
+    def behind(self) -> int:
+        """How many offsets of the topics were not moved yet."""
+        ends = end_offsets(self._connection, self._into)
+        return sum(max(0, ends[topic][partition] - offset) for (topic, partition), offset in self._next.items())
+
+    def move(self) -> int:
+        """Moves what has come meanwhile, as far as it is taken at once; returns how many records that were.
+
+        Raises `LogTruncated` when records are gone that are to be read next.
+        """
+        found: list[Message] = []
+        ends = dict(self._next)
+        for polled in self._tried(lambda: self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS)):
+            if error := polled.error():
+                self._check(error)
+            else:
+                found.append(polled)
+            topic, partition, offset = polled.topic(), polled.partition(), polled.offset()
+            if topic is not None and partition is not None and offset is not None and offset >= 0:
+                ends[topic, partition] = max(ends[topic, partition], offset + (not error))
+        moved = [(str(each.topic()), _told(each)) for each in found]
+        if moved or ends != self._next:  # the end of a producer's transaction is an offset, too
+            self._write(moved, ends)
+        self._next = ends
+        return len(moved)
+
+    def _write(self, moved: Sequence[tuple[str, Told]], ends: Mapping[tuple[str, int], int]) -> None:
+        changed = self._change(moved)
+        self._producer.begin_transaction()
+        for (topic, _), told in zip(moved, changed, strict=True):
+            self._produce(self._into[topic], told)
+        offsets = [TopicPartition(*part, offset) for part, offset in ends.items()]
+        group = self._consumer.consumer_group_metadata()
+        self._tried(lambda: self._producer.send_offsets_to_transaction(offsets, group, PATIENCE_SECONDS))
+        self._tried(lambda: self._producer.commit_transaction(PATIENCE_SECONDS))
+
+    def _produce(self, topic: str, told: Told) -> None:
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                return self._producer.produce(topic, told.value, told.key, timestamp=told.timestamp_ms or 0)
+            except BufferError:
+                self._producer.poll(POLL_SECONDS)
+                self._refusals.check()
+                if time.monotonic() > deadline:
+                    raise BrokerUnavailable(f"The broker at {self._connection} takes no records.") from None
+            except KafkaException as error:
+                raise self._failure(error.args[0]) from error
+
+    def _tried(self, call: Callable[[], Any]) -> Any:
+        try:
+            done = call()
+        except KafkaException as error:
+            raise self._failure(error.args[0]) from error
+        self._refusals.check()
+        return done
+
+    def _check(self, error: KafkaError) -> None:
+        if error.code() != KafkaError._PARTITION_EOF:
+            raise self._failure(error)
+
+    def _failure(self, error: KafkaError) -> PtsError:
+        self._refusals.check()
+        check_right(self._connection, error)
+        if error.code() in FENCED:
+            return AnotherWriter(
+                f"Another `pts seal` has begun at {self._connection}, and goes on in place of this one."
+            )
+        if error.code() == KafkaError._AUTO_OFFSET_RESET:
+            return LogTruncated(
+                f"An intake topic at {self._connection} let go of records before they were sealed ({error.str()}). "
+                "`pts seal --skip-lost` goes on without them."
+            )
+        return BrokerUnavailable(
+            f"The broker at {self._connection} did not take what was sealed ({error.str()}). Nothing of it counts: "
+            "start `pts seal` again."
+        )
+
+
+def _told(polled: Message) -> Told:
+    _, timestamp_ms = polled.timestamp()
+    return Told(polled.value(), polled.key(), timestamp_ms)
