@@ -3,6 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,8 @@ from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
-AT_MS = 1_767_263_100_000
+AT = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
+"""Intake topics let go of what is older than their retention."""
 CODE, CITY, TEXT = "QX-774411", "Unverwechselbarstadt", "left with the neighbour Zyxwvut"
 PLAIN = tuple(text.encode() for text in (CODE, CITY, TEXT))
 
@@ -50,12 +52,12 @@ def settings(broker: str, tmp_path: Path) -> Iterator[Settings]:
 
 
 def scan(number: int, minute: int) -> bytes:
-    return f"{number},2026-01-01T10:{minute:02}:00Z,A1,IT,{TEXT},UPS,DE,BY,{CITY},{CODE},3".encode()
+    return f"{number},{AT:%Y-%m-%dT%H}:{minute:02}:00Z,A1,IT,{TEXT},UPS,DE,BY,{CITY},{CODE},3".encode()
 
 
 def produce(settings: Settings, *values: tuple[bytes, bytes]) -> None:
     producer = LogProducer(Connection.of(settings))
-    producer.append(("ship-events-intake", key, value, AT_MS) for key, value in values)
+    producer.append(("ship-events-intake", key, value, int(AT.timestamp() * 1_000)) for key, value in values)
     producer.flush()
 
 
