@@ -180,12 +180,12 @@ class Seal(Command):
 
     words = ("seal",)
     drain: Annotated[bool, Option("--drain", "Move what is in the intake topics now, then end.")] = False
-    new_keys: Annotated[
-        bool, Option("--new-keys", "Make a key store though the kept topics have records already.")
-    ] = False
-    skip_lost: Annotated[
-        bool, Option("--skip-lost", "Go on where intake topics have let go of records too early.")
-    ] = False
+    new_keys: Annotated[bool, Option("--new-keys", "Make a key store though the kept topics have records already.")] = (
+        False
+    )
+    skip_lost: Annotated[bool, Option("--skip-lost", "Go on where intake topics have let go of records too early.")] = (
+        False
+    )
 
 
 class Erase(Command):

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import confluent_kafka
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
@@ -84,7 +85,7 @@ def test_record_is_kept_once_wherever_sealing_is_killed(
 ) -> None:
     produce(settings, *((b"%d" % number, scan(number, 0)) for number in range(1, 21)))
 
-    whole: Any = mover.Producer
+    whole: Any = confluent_kafka.Producer
 
     class Mortal(whole):  # type: ignore[misc]
         """Dies at the gap."""
@@ -155,7 +156,8 @@ def test_erased_package_is_in_clear_nowhere_and_its_neighbour_is_still_readable(
 
 def rows(settings: Settings) -> list[dict[str, Any]]:
     sql = "FROM silver.ship_events ORDER BY kafka_partition, kafka_offset"
-    return LakeReader(settings.lake_root).query(sql).to_pylist()
+    found: list[dict[str, Any]] = LakeReader(settings.lake_root).query(sql).to_pylist()
+    return found
 
 
 def opened(settings: Settings, store: KeyStore, number: int) -> list[dict[str, str] | None]:
