@@ -20,6 +20,7 @@ from tests.healthy_lake import healthy_lake
 from tests.ports import unused_ports
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
+TICK_MILLISECONDS = 2_000
 PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium was found (Debian: apt install chromium)")
@@ -77,18 +78,17 @@ def test_pages_fit_are_without_faults_and_show_hostile_text_as_text(
 
 def test_page_now_renews_itself_until_it_is_paused_by_the_keyboard(address: str, browser: Browser) -> None:
     page, faults = opened(browser)
+    page.clock.install()
     page.goto(address)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url) if "hx-request" in request.headers else None)
-    with page.expect_request(lambda request: "hx-request" in request.headers):
-        pass
+    page.evaluate("document.body.addEventListener('tick', () => { window.ticks = (window.ticks || 0) + 1 })")
+    with page.expect_response(lambda response: "hx-request" in response.request.headers):
+        page.clock.run_for(TICK_MILLISECONDS)
     expect(page.locator(".uplot canvas").first).to_be_visible()
     page.locator("#pause").press("Enter")
     expect(page.locator("#pause")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_load_state("networkidle")
-    before = len(asked)
-    page.wait_for_timeout(2_500)
-    assert (len(asked), faults) == (before, [])
+    before = page.evaluate("window.ticks")
+    page.clock.run_for(10 * TICK_MILLISECONDS)
+    assert (page.evaluate("window.ticks"), faults) == (before, [])
 
 
 def test_package_is_found_by_the_keyboard(address: str, browser: Browser) -> None:

@@ -91,6 +91,7 @@ def test_without_a_password_only_the_loopback_interface_is_answered(base: str, s
 def test_every_answer_has_the_headers_of_a_closed_page(tmp_path: Path) -> None:
     settings = Settings(home=tmp_path, board=CLOSED)
     made = TestClient(create_app(settings, Lags(settings.lake_root)))
-    for headers in ({}, _headers("ada:correct horse")):
+    for headers, status in (({}, 401), (_headers("ada:correct horse"), 404)):  # there is no lake
         answer = made.get("/", headers=headers)
+        assert answer.status_code == status
         assert {name: answer.headers[name] for name in HEADERS} == HEADERS
