@@ -96,8 +96,8 @@ def of_python(asked: Iterable[str], source: str) -> list[Finding]:
     return found
 
 
-def of_jars(asked: list[str], source: str) -> list[Finding]:
-    """What OSV says of the Maven packages. When it does not answer for all of them, those are unchecked."""
+def of_purls(asked: list[str], source: str) -> list[Finding]:
+    """What OSV says of Maven's and npm's packages. When it does not answer for all of them, those are unchecked."""
     found = []
     for start in range(0, len(asked), MOST_QUERIES):
         part = asked[start : start + MOST_QUERIES]
@@ -139,12 +139,12 @@ def judged(bill: Mapping[str, Any], source: str) -> list[Finding]:
     """All that is known of what is in the bill, and what could not be asked."""
     asked = purls(bill)
     python = [purl for purl in asked if purl.startswith("pkg:pypi/")]
-    maven = [purl for purl in asked if purl.startswith("pkg:maven/")]
-    others = [Finding(purl, frozenset({UNCHECKED}), "no source knows of such") for purl in asked]
+    others = [purl for purl in asked if purl.startswith(("pkg:maven/", "pkg:npm/"))]
+    unknown = [Finding(purl, frozenset({UNCHECKED}), "no source knows of such") for purl in asked]
     return [
         *of_python(python, source),
-        *of_jars(maven, source),
-        *(finding for finding in others if finding.purl not in {*python, *maven}),
+        *of_purls(others, source),
+        *(finding for finding in unknown if finding.purl not in {*python, *others}),
     ]
 
 

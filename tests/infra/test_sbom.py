@@ -40,7 +40,13 @@ def of(group: str, name: str, version: str, licence: str = "") -> dict[str, str]
 def test_every_part_that_is_installed_has_a_licence_and_a_hash(bill: dict[str, Any]) -> None:
     assert sbom.faults(bill) == []
     purls = {part["purl"].partition("@")[0] for part in bill["components"]}
-    for name in ("pypi/pyspark", "pypi/cyclonedx-bom", "maven/io.delta/delta-storage", "generic/openjdk"):
+    for name in (
+        "pypi/pyspark",
+        "pypi/cyclonedx-bom",
+        "maven/io.delta/delta-storage",
+        "generic/openjdk",
+        "npm/htmx.org",
+    ):
         assert f"pkg:{name}" in purls
     hashes = {each["content"] for part in bill["components"] for each in part.get("hashes", [])}
     assert set(locked_hashes()) <= hashes, "a jar of jars.lock is in the bill, with the hash that it has there"
