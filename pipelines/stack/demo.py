@@ -1,7 +1,7 @@
 """`pts demo`: the whole stack with a seeded feed, and a live view of what it does to the tables."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
 
@@ -44,7 +44,7 @@ def run(settings: Settings, console: Console) -> None:
     settings = settings.model_copy(update={"stream": stream})
     view = DemoView(airflow="starts", api=settings.api.url, board=settings.board.url)
     with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
-        rounds = _rounds(watch, view, settings)
+        rounds = _rounds(watch, view, settings, say)
         if console.is_terminal:
             with Live(console=console, auto_refresh=False) as live:
                 for _ in rounds:
@@ -57,7 +57,7 @@ def run(settings: Settings, console: Console) -> None:
     say('  .venv/bin/pts sql "SELECT status_code, count(*) FROM gold.remaining_stops GROUP BY 1 ORDER BY 2 DESC"')
 
 
-def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
+def _rounds(watch: Watch, view: DemoView, settings: Settings, say: Callable[[str], None]) -> Iterator[bool]:
     """Takes in what happens, round after round; gives whether the tables were asked in this one."""
     asked_at = 0.0
     for events in watch:
@@ -67,6 +67,7 @@ def _rounds(watch: Watch, view: DemoView, settings: Settings) -> Iterator[bool]:
                     view.take_line(text)
                 case AirflowReady():
                     view.airflow = f"{airflow_io.url(settings)}, as {airflow.ADMIN}"
+                    say(view.places())
                 case StateChange(service, remark):
                     view.take_state(service)
                     view.remark = remark or view.remark

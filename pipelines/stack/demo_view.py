@@ -101,6 +101,10 @@ class DemoView:
             *([self.remark] if self.remark else []),
         ]
 
+    def places(self) -> str:
+        """Where all pages are, on one line."""
+        return f"All pages are there: board {self.board}, API {self._track()}, Airflow {self.airflow}."
+
     def _track(self) -> str | None:
         """The page of a package to try: of the first one that is shown."""
         number = next(iter(self.packages), None)

@@ -88,3 +88,13 @@ def test_airflow_is_named_where_it_runs() -> None:
     assert "Airflow     http://127.0.0.1:8080, as admin" in out.getvalue()
     assert "airflow: http://127.0.0.1:8080, as admin" in view.lines()
     assert not any("airflow" in line for line in DemoView().lines())
+
+
+def test_one_line_says_where_all_pages_are() -> None:
+    view = DemoView(
+        api="http://127.0.0.1:8000", board="http://127.0.0.1:8010", airflow="http://127.0.0.1:8080, as admin"
+    )
+    assert view.places() == (
+        "All pages are there: board http://127.0.0.1:8010, API http://127.0.0.1:8000, "
+        "Airflow http://127.0.0.1:8080, as admin."
+    )
