@@ -28,7 +28,7 @@ from tests.batches import Crashed
 CHANGES_OF_PLACE = (
     (Replays, "save"),
     (publication, "publish"),
-    (delta_rs, "carrying"),
+    (delta_rs, "signature"),
     (delta_rs, "take_over"),
     (Ledger, "append"),
 )
