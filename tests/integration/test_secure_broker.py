@@ -172,12 +172,12 @@ def test_secrets_are_in_files_of_this_user_and_nowhere_else(secure: Settings) ->
     folder = secrets_of(secure.home)
     assert {path.name for path in folder.iterdir()} == {
         *("ca.key", "ca.pem", "broker.pem", "controller.pem"),
-        *("admin.password", "job.password", "simulator.password", "api.password"),
+        *("admin.password", "job.password", "simulator.password", "api.password", "sealer.password"),
     }
     assert permitted_beyond(0o077, folder) == {}
     assert (secure.home / "kafka" / "server.properties").stat().st_mode & 0o077 == 0
     passwords = {path.read_text() for path in folder.glob("*.password")}
-    assert len(passwords) == 4
+    assert len(passwords) == 5
     pid = stack.services(secure)["broker"].pid
     told = "".join(Path(f"/proc/{pid}/{name}").read_text() for name in ("cmdline", "environ"))
     assert not any(password in told for password in passwords)

@@ -4,7 +4,7 @@
 """
 
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -46,16 +46,19 @@ POLL_SECONDS = 0.05
 SCRAM_ITERATIONS = 4096
 """As Kafka's own tool has it."""
 ELECTION_SECONDS = 10.0
-"""A partition's leader may be in doubt for this long: after its topic's creation, or while a broker restarts."""
+"""A leader may be in doubt for this long: after a topic's creation, or while a broker restarts."""
 
 EMBEDDED_BROKER = "1"
 """Its `node.id` in infra/kafka/server.properties."""
 
-LEADER_IN_DOUBT = {
+IN_DOUBT = {
     KafkaError.NOT_LEADER_FOR_PARTITION,
     KafkaError.LEADER_NOT_AVAILABLE,
     KafkaError.UNKNOWN_LEADER_EPOCH,  # the client has heard of an election before the broker that it asks
     KafkaError.FENCED_LEADER_EPOCH,  # or after it
+    KafkaError.NOT_COORDINATOR,  # of a group: the same, and when a broker makes the topic of all groups' offsets
+    KafkaError.COORDINATOR_NOT_AVAILABLE,
+    KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
 }
 NO_ANSWER = {KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._ALL_BROKERS_DOWN, KafkaError._RESOLVE}
 
@@ -210,11 +213,15 @@ def commit_group_offsets(connection: Connection, group: str, offsets: Mapping[st
         for partition, offset in partitions.items()
     ]
     asked = [ConsumerGroupTopicPartitions(group, parts)]
-    with _reaching(connection) as client:
+
+    def altered() -> None:
         (future,) = client.alter_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS).values()
         for part in client.result(future).topic_partitions:
             if part.error:
                 raise KafkaException(part.error)
+
+    with _reaching(connection) as client:
+        _once_decided(altered)
 
 
 def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -268,21 +275,28 @@ def _check_there(connection: Connection, found: Mapping[str, object], topics: It
 
 
 def _listed(client: Admin, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[str, dict[int, int]]:
+    def listed() -> dict[str, dict[int, int]]:
+        offsets: dict[str, dict[int, int]] = {part.topic: {} for part in wanted}
+        asked = client.list_offsets(
+            dict(wanted), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
+        )
+        for part, future in asked.items():
+            offsets[part.topic][part.partition] = client.result(future).offset
+        return offsets
+
+    return _once_decided(listed)
+
+
+def _once_decided(ask: Callable[[], V]) -> V:
+    """The answer, once the brokers know who of them gives it."""
     deadline = time.monotonic() + ELECTION_SECONDS
     while True:
         try:
-            offsets: dict[str, dict[int, int]] = {part.topic: {} for part in wanted}
-            asked = client.list_offsets(
-                dict(wanted), isolation_level=IsolationLevel.READ_COMMITTED, request_timeout=TIMEOUT_SECONDS
-            )
-            for part, future in asked.items():
-                offsets[part.topic][part.partition] = client.result(future).offset
+            return ask()
         except KafkaException as error:
-            if error.args[0].code() not in LEADER_IN_DOUBT or time.monotonic() > deadline:
+            if error.args[0].code() not in IN_DOUBT or time.monotonic() > deadline:
                 raise
             time.sleep(0.1)
-        else:
-            return offsets
 
 
 def _descriptions(client: Admin, names: Iterable[str]) -> dict[str, TopicDescription]:
