@@ -102,6 +102,9 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "SCHEDULER__ORPHANED_TASKS_CHECK_INTERVAL": ORPHANS_EVERY_SECONDS,
         "SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": HEARTBEAT_TIMEOUT_SECONDS,
         "WORKERS__EXECUTION_API_TIMEOUT": API_PATIENCE_SECONDS,
+        "WORKERS__EXECUTION_API_RETRIES": 20,  # the scheduler may start tasks before the API server is there
+        "WORKERS__EXECUTION_API_RETRY_WAIT_MIN": 2,
+        "WORKERS__EXECUTION_API_RETRY_WAIT_MAX": 3,
     }
     if settings.airflow.database:
         write_whole(folder / "database.json", json.dumps({SQL_ALCHEMY_CONN: database(settings)}), is_secret=True)
