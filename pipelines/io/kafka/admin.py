@@ -221,7 +221,7 @@ def commit_group_offsets(connection: Connection, group: str, offsets: Mapping[st
                 raise KafkaException(part.error)
 
     with _reaching(connection) as client:
-        _once_decided(altered)
+        once_decided(altered)
 
 
 def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -284,11 +284,14 @@ def _listed(client: Admin, wanted: Mapping[TopicPartition, OffsetSpec]) -> dict[
             offsets[part.topic][part.partition] = client.result(future).offset
         return offsets
 
-    return _once_decided(listed)
+    return once_decided(listed)
 
 
-def _once_decided(ask: Callable[[], V]) -> V:
-    """The answer, once the brokers know who of them gives it."""
+def once_decided(ask: Callable[[], V]) -> V:
+    """The answer, once the brokers know who of them gives it: a partition's leader, a group's coordinator.
+
+    Raises KafkaException when they do not within `ELECTION_SECONDS`, and at once of any other error.
+    """
     deadline = time.monotonic() + ELECTION_SECONDS
     while True:
         try:

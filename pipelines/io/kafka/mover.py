@@ -12,7 +12,7 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer, Topic
 
 from pipelines.contracts.judge import Message as Told
 from pipelines.errors import AnotherWriter, BrokerUnavailable, LogTruncated, PtsError
-from pipelines.io.kafka.admin import begin_offsets, end_offsets
+from pipelines.io.kafka.admin import begin_offsets, end_offsets, once_decided
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
 from pipelines.io.kafka.refusals import Refusals, check_right
@@ -72,7 +72,7 @@ class Mover:
         self._tried(lambda: self._producer.init_transactions(PATIENCE_SECONDS))
         begin = begin_offsets(self._connection, self._into)
         parts = [TopicPartition(topic, partition) for topic in begin for partition in begin[topic]]
-        committed = self._tried(lambda: self._consumer.committed(parts, PATIENCE_SECONDS))
+        committed = self._tried(lambda: once_decided(lambda: self._consumer.committed(parts, PATIENCE_SECONDS)))
         for part in committed:
             first = begin[part.topic][part.partition]
             if 0 <= part.offset < first and not skip_lost:
