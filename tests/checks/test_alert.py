@@ -110,7 +110,7 @@ def test_webhook_gets_a_json_object_and_the_terminal_its_host(
     with serving(HTTPServer(("127.0.0.1", 0), Hook)) as port:
         monkeypatch.setenv("PTS_HOME", str(tmp_path))
         monkeypatch.setenv("PTS_ALERTS__TO", f"http://127.0.0.1:{port}/hook/s3cret")
-        operations.alert(DOWN.subject, DOWN.text)
+        operations.alert(subject=DOWN.subject, text=DOWN.text, always=False)
     assert json.loads(got[0])["text"] == DOWN.text
     assert capsys.readouterr().out == f"Sent to http://127.0.0.1:{port}.\n"
 
