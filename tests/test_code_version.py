@@ -10,9 +10,9 @@ from pipelines.code_version import MAKES_ROWS, PACKAGE, fingerprint
 
 MAKES_NO_ROWS = (
     *("commands", "errors", "host_environment", "io.processes", "java_process", "settings", "settings_variables"),
-    *("kafka_security", "running_command", "secret", "terminal"),
+    *("io.keys", "kafka_security", "running_command", "secret", "terminal"),
 )
-"""What row-making code may import beside itself: parameters, sentences, locks, deployment, and what draws."""
+"""What row-making code may import beside itself: parameters, sentences, locks, keys, deployment, and what draws."""
 
 ROOMS = tuple(f"pipelines.{room.removesuffix('.py').replace('/', '.')}" for room in MAKES_ROWS)
 
