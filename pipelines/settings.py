@@ -470,7 +470,15 @@ class Seal(BaseModel, frozen=True, extra="forbid"):
     @classmethod
     def _from_any_folder(cls, keys: Path | None) -> Path | None:
         """Services run in other folders than the shell that gives them their settings."""
-        return keys and keys.expanduser().absolute()
+        return keys and _of_the_user(keys).absolute()
+
+
+def _of_the_user(path: Path) -> Path:
+    """`~` is the user's folder, as the shell would have it."""
+    try:
+        return path.expanduser()
+    except RuntimeError as error:  # a user whom the system does not know
+        raise ValueError(str(error)) from error
 
 
 class Settings(BaseSettings):
@@ -531,12 +539,8 @@ class Settings(BaseSettings):
 
     @field_validator("home")
     @classmethod
-    def _of_the_user(cls, home: Path) -> Path:
-        """`~` is the user's folder, as the shell would have it."""
-        try:
-            return home.expanduser()
-        except RuntimeError as error:  # a user whom the system does not know
-            raise ValueError(str(error)) from error
+    def _with_the_users_folder(cls, home: Path) -> Path:
+        return _of_the_user(home)
 
     @model_validator(mode="after")
     def _profile_has_a_broker(self) -> "Settings":

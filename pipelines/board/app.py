@@ -102,7 +102,7 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
     @app.get("/batches/{batch_id}")
     def batch(batch_id: Annotated[int, PathParameter(ge=0, lt=1 << 63)]) -> Response:
         with view_of_ledger(root) as view:
-            return page("batch.html", "/batches", view, found=batches.batch_page(view, batch_id, root))
+            return page("batch.html", "/batches", view, found=batches.batch_page(view, batch_id))
 
     @app.get("/history")
     def corrections() -> Response:

@@ -8,12 +8,14 @@ from typing import Any
 from pipelines.board.view import View
 from pipelines.errors import NotFound
 from pipelines.io.delta.table_log import TableLog
+from pipelines.io.duckdb.reader import LakeReader
 from pipelines.tables import OPS_BATCHES
 
 MOST = 50
 LISTED = f"""
     SELECT *, lag(tables) OVER (ORDER BY batch_id) AS tables_before,
-        lag(checkpoint_batch_id) OVER (ORDER BY batch_id) = checkpoint_batch_id AS is_maintenance
+        lag((checkpoint_id, checkpoint_batch_id)) OVER (ORDER BY batch_id) = (checkpoint_id, checkpoint_batch_id)
+            AS is_maintenance
     FROM {OPS_BATCHES.name} WHERE batch_id BETWEEN $1 - 1 AND $2 ORDER BY batch_id DESC
 """
 
@@ -62,15 +64,15 @@ def batches_page(view: View, last: int | None) -> list[Batch]:
     return [_batch(row) for row in rows if row["batch_id"] > end - MOST]
 
 
-def batch_page(view: View, batch_id: int, lake_root: str) -> Batch:
+def batch_page(view: View, batch_id: int) -> Batch:
     """One batch, with the moments at which its tables were committed. Raises `NotFound`."""
     rows = [row for row in view.rows(LISTED, batch_id, batch_id) if row["batch_id"] == batch_id]
     if not rows:
         raise NotFound(f"There is no batch {batch_id} in the ledger.")
-    return _batch(rows[0], lake_root)
+    return _batch(rows[0], view.reader)
 
 
-def _batch(row: dict[str, Any], lake_root: str | None = None) -> Batch:
+def _batch(row: dict[str, Any], reader: LakeReader | None = None) -> Batch:
     before = {state["table_name"]: state["version"] for state in row["tables_before"] or ()}
     names = ("read_count", "accepted_count", "duplicate_count", "quarantined_count")
     return Batch(
@@ -85,14 +87,14 @@ def _batch(row: dict[str, Any], lake_root: str | None = None) -> Batch:
         counts={name: sum(count[name] for count in row["counts"]) for name in names},
         by_topic=row["counts"],
         offsets=[part | {"size": part["end_offset"] - part["start_offset"]} for part in row["offsets"]],
-        tables=tuple(_written(state, before, row["started_at"], lake_root) for state in row["tables"]),
+        tables=tuple(_written(state, before, row["started_at"], reader) for state in row["tables"]),
     )
 
 
-def _written(state: dict[str, Any], before: Mapping[str, int], since: datetime, lake_root: str | None) -> Written:
+def _written(state: dict[str, Any], before: Mapping[str, int], since: datetime, reader: LakeReader | None) -> Written:
     name, version = state["table_name"], state["version"]
     is_new = before.get(name) != version
     at = None
-    if is_new and lake_root and "://" not in lake_root:
-        at = TableLog(f"{lake_root}/{name.replace('.', '/')}").committed_at(version)
+    if is_new and reader and "://" not in reader.root:
+        at = TableLog(reader.path(name)).committed_at(version)
     return Written(name, version, state["position"], is_new, (at - since).total_seconds() if at else None)

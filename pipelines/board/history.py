@@ -20,10 +20,11 @@ CHANGES = f"""
         ] AS changed,
         [state.expired_before FOR state IN tables] != [past.expired_before FOR past IN before] AS has_expired
     FROM (
-        SELECT *, lag(tables) OVER by_batch AS before, lag(checkpoint_id) OVER by_batch AS checkpoint_before,
-            lag(checkpoint_batch_id) OVER by_batch AS number_before
+        SELECT *, lag(tables) OVER by_batch AS before,
+            lag((checkpoint_id, checkpoint_batch_id)) OVER by_batch = (checkpoint_id, checkpoint_batch_id)
+                AS is_maintenance
         FROM {OPS_BATCHES.name} WINDOW by_batch AS (ORDER BY batch_id)
-    ) WHERE checkpoint_before = checkpoint_id AND number_before = checkpoint_batch_id
+    ) WHERE is_maintenance
     ORDER BY batch_id DESC LIMIT {MOST}
 """
 CHECKS = f"""

@@ -37,7 +37,7 @@ class Scan:
         coordinates: Its place on the log.
         is_late: Whether one that happened later had reached the log before it.
         repeat_count: Records that told it again; 0 where nobody looked for them.
-        is_decisive: Whether the report is made of it.
+        is_decisive: Whether the report takes its scan's values from it.
     """
 
     row: Row

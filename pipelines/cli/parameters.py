@@ -82,7 +82,9 @@ def _parameter(name: str, kind: Any, info: Any, default: object) -> Parameter:
 
 def _shown(default: object) -> object:
     """A default as typer has it: what several values may be given for is None without one."""
-    return written(default) if isinstance(default, datetime) else default or (default if default != () else None)
+    if isinstance(default, datetime):
+        return written(default)
+    return None if default == () else default
 
 
 def _type(field: FieldInfo) -> Any:

@@ -231,8 +231,8 @@ class MicroBatch:
 
     def _replace(self, cursor: Cursor, flow: Flow) -> Change | None:
         """Under an identity of its own: a batch that was cut off may have written the old table already."""
-        anew = Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0, self._batch.batch_id)
-        made = self._lake.replace(cursor, "FROM changed", flow.into, anew)
+        rebuild = Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0, self._batch.batch_id)
+        made = self._lake.replace(cursor, "FROM changed", flow.into, rebuild)
         if flow.archive and self._lake.version(flow.archive):  # what it let go is in the table again
             name = _of_archive(flow)
             emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0, self._batch.batch_id)

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from datetime import UTC, datetime
 
 from pipelines.commands import Seal
 from pipelines.contracts.judge import Message
@@ -37,9 +38,11 @@ def run(command: Seal, settings: Settings) -> int:
     moved = 0
     with signals_ask_to_stop() as stop, closing(store), closing(_mover(connection, kept, store, settings)) as mover:
         mover.begin(command.skip_lost)
-        left = mover.behind()
+        left, looked_on = mover.behind(), None
         while not (stop.is_set() or (command.drain and left <= 0)):
-            store.erase_days_before(settings.seal.day_key_days)
+            if looked_on != (today := datetime.now(UTC).date()):
+                store.erase_days_before(settings.seal.day_key_days)
+                looked_on = today
             before = mover.position
             moved += mover.move()
             left -= mover.position - before

@@ -43,7 +43,7 @@ def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings
 
     spark = open_session(settings)
     for name in names:
-        _register(spark, name, f"{reader.root}/{name.replace('.', '/')}", at)
+        _register(spark, name, reader.path(name), at)
     spark.conf.set("spark.sql.variable.substitute", "false")  # ${env:…} would be this process's environment
     try:
         check_is_query(spark, command.query, names)

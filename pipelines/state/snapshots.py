@@ -132,10 +132,10 @@ def made_anew(lake_root: str, after: int = 0) -> dict[str, int]:
     Delta counts the versions of a new table from 0: those of the ledger's earlier rows are not its own.
     """
     with _opened(lake_root) as ledger:
-        return _made_anew(ledger, after)
+        return _rebuilt(ledger, after)
 
 
-def _made_anew(ledger: DuckDBPyConnection, after: int) -> dict[str, int]:
+def _rebuilt(ledger: DuckDBPyConnection, after: int) -> dict[str, int]:
     rows = _rows(
         ledger,
         f"""
@@ -188,12 +188,11 @@ def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dic
 
 
 def _check_readable(ledger: DuckDBPyConnection, batch_id: int, tables: Sequence[str] = ()) -> None:
-    """Refuses a batch since which one of the tables (none: any) was made anew."""
-    found = _made_anew(ledger, batch_id)
-    anew = {name: since for name, since in found.items() if name in tables or not tables}
-    if not anew:
+    """Refuses a batch since which one of the tables (none: any) was rebuilt."""
+    rebuilt = {name: since for name, since in _rebuilt(ledger, batch_id).items() if name in tables or not tables}
+    if not rebuilt:
         return
-    table, since = max(anew.items(), key=lambda item: item[1])
+    table, since = max(rebuilt.items(), key=lambda item: item[1])
     found = _first(ledger, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
     first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
     raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")

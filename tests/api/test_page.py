@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import fields
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +12,9 @@ from pipelines.api.page import FOLDER
 from pipelines.api.texts import LANGUAGES, language_of
 from pipelines.contracts.rules import Status
 from tests.api.makers import TOPIC, Stand, message, stand
+from tests.pages import Parsed
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x {{7*7}} \u202e\x07"
-
-
-class Parsed(HTMLParser):
-    """A page as a browser sees it: elements with attributes, and its text, that of `<noscript>` included."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.words += data.split()
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-    def only(self, tag: str) -> dict[str, str | None]:
-        (found,) = (attributes for name, attributes in self.elements if name == tag)
-        return found
 
 
 def page(made: Stand, path: str, status: int = 200, accepted: str | None = None) -> Parsed:

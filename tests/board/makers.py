@@ -1,6 +1,5 @@
 """The board of the healthy lake."""
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 from fastapi.testclient import TestClient
@@ -9,31 +8,9 @@ from pipelines.board.app import create_app
 from pipelines.board.now import Lags
 from pipelines.settings import Settings
 from tests.healthy_lake import HealthyLake, healthy_lake
+from tests.pages import Parsed
 
 HERE = "http://127.0.0.1"
-
-
-class Parsed(HTMLParser):
-    """A page as a browser sees it: elements with attributes, and its text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.words: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.words += data.split()
-
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
 
 
 def client(settings: Settings) -> TestClient:

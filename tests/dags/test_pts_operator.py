@@ -85,8 +85,8 @@ def test_failure_is_the_commands_own_sentence_and_is_retried_where_time_may_help
         errors.Interrupted,
         errors.Unhealthy,
         errors.AlertFailed,
-            errors.ApiUnavailable,
-            errors.BoardUnavailable,
+        errors.ApiUnavailable,
+        errors.BoardUnavailable,
         errors.KeysUnavailable,
         errors.JavaEnded,
     }

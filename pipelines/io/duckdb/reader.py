@@ -117,6 +117,10 @@ class LakeReader:
         known, text = self.table_names(), sql.lower()
         return [name for name in known if all(part.lower() in text for part in name.split("."))] or known
 
+    def path(self, name: str) -> str:
+        """Where the table `schema.table` is."""
+        return f"{self.root}/{name.replace('.', '/')}"
+
     def open(self, name: str) -> DeltaTable:
         """The Delta table `schema.table`.
 
@@ -125,7 +129,7 @@ class LakeReader:
         """
         version = self._versions.get(name)
         try:
-            table = DeltaTable(f"{self.root}/{name.replace('.', '/')}", version=version)
+            table = DeltaTable(self.path(name), version=version)
         except DeltaError as error:
             reason = shorten(first_sentence(error), 160, placeholder=" …")
             if EMPTY_LOG in reason:
@@ -257,7 +261,7 @@ class LakeReader:
     def rows(self, name: str, column: str | None = None, spans: delta_rs.Spans = ()) -> Rows:
         """The rows of a table in a folder; with a column, at least those that hold a value of it within the spans."""
         table = self.open(name)
-        files = delta_rs.files(table, f"{self.root}/{name.replace('.', '/')}", column, spans)
+        files = delta_rs.files(table, self.path(name), column, spans)
         with closing(duck.cursor()) as connection:
             return Rows(_parquet_query(connection, table, files), files, table.version())
 
