@@ -21,7 +21,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Quality, Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import EXPECTED, OPS_QUALITY
-from pipelines.terminal.rendering import iso_utc, rows_of
+from pipelines.values import iso_utc, rows_of
 
 
 def run(command: commands.Check, settings: Settings) -> Checked:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from expectations.truth import Severity
 from pipelines.errors import ExpectationFailed
-from pipelines.terminal.rendering import iso_utc
+from pipelines.values import iso_utc
 
 Outcome = Literal["met", "failed", "error", "unknown"]
 OUTCOMES: tuple[Outcome, ...] = ("met", "failed", "error", "unknown")
@@ -91,7 +91,7 @@ class Checked:
         }
 
 
-def insist(found: Checked) -> None:
+def raise_if_failed(found: Checked) -> None:
     """Raises `ExpectationFailed` when a critical expectation failed, or any could not be evaluated; it names each."""
     if found.failures:
         sentences = ". ".join(result.sentence for result in found.failures)

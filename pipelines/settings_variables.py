@@ -27,6 +27,9 @@ class SettingLine:
     source: str
     description: str
 
+    def as_json(self) -> dict[str, Any]:
+        return {"name": self.variable, "value": self.value, "source": self.source, "description": self.description}
+
 
 def setting_lines(settings: Settings, environ: Mapping[str, str]) -> list[SettingLine]:
     """Every setting, in the order of their declaration."""

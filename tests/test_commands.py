@@ -132,8 +132,8 @@ def test_argv_parses_back_to_the_same_command(command: commands.Command, monkeyp
     _replace(monkeypatch, "replay.shadows", drop=job)
     _replace(monkeypatch, "queries.quarantine", shown=job)
     _replace(monkeypatch, "queries.sql", query=job)
-    _replace(monkeypatch, "queries.report", package_report=report(False))
-    _replace(monkeypatch, "queries.explain", explanation=report(True))
+    monkeypatch.setattr("pipelines.queries.report.package_report", report(False))
+    monkeypatch.setattr("pipelines.queries.explain.explanation", report(True))
 
     result = CliRunner().invoke(cli.app, command.argv())
 

@@ -20,7 +20,7 @@ from pipelines.contracts.rules import Reason
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, PtsError, printable
 from pipelines.io.processes import airflow
 from pipelines.settings import Settings
-from pipelines.terminal.rendering import iso_utc, status_text
+from pipelines.values import iso_utc, status_text
 from pipelines.web.headers import Headers
 from pipelines.web.templates import templates
 

@@ -10,7 +10,7 @@ from pipelines.io.processes import airflow
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.tables import OPS_BATCHES, OPS_QUALITY
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 MOST = 50
 CHANGES = f"""

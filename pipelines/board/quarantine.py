@@ -8,7 +8,7 @@ from pipelines.board.view import View
 from pipelines.contracts.rules import Reason
 from pipelines.queries.quarantine import LISTED, SHOWN
 from pipelines.tables import SILVER_QUARANTINE
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 READ = (SILVER_QUARANTINE.name,)
 EXAMPLES = 10

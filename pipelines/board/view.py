@@ -9,7 +9,7 @@ from typing import Any
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.state.snapshots import newest_of
 from pipelines.tables import OPS_BATCHES
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 NEWEST = f"SELECT max(batch_id) AS batch_id, arg_max(committed_at, batch_id) AS committed_at FROM {OPS_BATCHES.name}"
 

@@ -19,7 +19,7 @@ from pipelines.errors import AlertFailed, InvalidInput
 from pipelines.io.processes import pid_lock
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.settings import Settings
-from pipelines.terminal.rendering import json_text
+from pipelines.values import json_text
 
 TIMEOUT_SECONDS = 10.0
 PATIENCE_SECONDS = 30.0

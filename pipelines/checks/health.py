@@ -93,7 +93,7 @@ def run(_command: Health, settings: Settings, now: datetime | None = None) -> li
     return list(_readings(settings, now or datetime.now(UTC)))
 
 
-def insist(readings: list[Reading]) -> None:
+def raise_if_beyond(readings: list[Reading]) -> None:
     """Raises `Unhealthy` when one is beyond its limit."""
     if unmet := [reading.sentence() for reading in readings if not reading.is_met]:
         raise Unhealthy(" ".join(unmet))

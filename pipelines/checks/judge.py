@@ -1,6 +1,5 @@
 """`pts judge`: what the rules say of messages that nobody has sent yet. No broker, no Java, no lake."""
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -8,7 +7,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Self
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
@@ -101,16 +100,7 @@ class Summary:
             "without_timestamp": self.without_timestamp,
         }
 
-    def lines(self) -> list[str]:
-        reasons = "".join(f", {name} {count:,}" for name, count in self.quarantined.items())
-        left_out = [f"the key of {self.without_key:,}"] * bool(self.without_key)
-        left_out += [f"the timestamp of {self.without_timestamp:,}"] * bool(self.without_timestamp)
-        return [
-            f"Messages {self.verdicts.total():,}: accepted {self.verdicts[ACCEPTED]:,}{reasons}.",
-            f"Not judged: {', '.join([*left_out, 'whether a message repeats another'])}.",
-        ]
-
-    def insist(self) -> None:
+    def raise_if_rejected(self) -> None:
         """Does nothing if all messages were accepted.
 
         Raises:
@@ -118,6 +108,20 @@ class Summary:
         """
         if rejected := sum(self.quarantined.values()):
             raise MessagesRejected(f"{rejected:,} of {self.verdicts.total():,} messages would be quarantined.")
+
+
+@dataclass(frozen=True)
+class JudgedMessage:
+    """A message's number in the input (from 1), its verdict (`accepted`, or the reason), and what is wrong with it."""
+
+    message: int
+    verdict: str
+    detail: str | None
+
+    @classmethod
+    def of(cls, number: int, verdict: Verdict) -> Self:
+        detail = verdict.detail and printable(verdict.detail, MOST_SHOWN)
+        return cls(number, verdict.reason or ACCEPTED, detail)
 
 
 def run(command: Judge, settings: Settings, standard_input: BinaryIO) -> Iterator[tuple[Message, Verdict]]:
@@ -139,21 +143,6 @@ def run(command: Judge, settings: Settings, standard_input: BinaryIO) -> Iterato
         raise InvalidInput(f"{command.file} cannot be read: {error.strerror}.") from error
     if message is None:
         raise InvalidInput(f"There is no message in {command.file}.")
-
-
-def as_json(number: int, verdict: Verdict) -> str:
-    """A verdict as one JSON object on a line."""
-    shown = {"message": number, "verdict": verdict.reason or ACCEPTED, "detail": _shown(verdict)}
-    return json.dumps(shown, ensure_ascii=False)
-
-
-def as_line(number: int, verdict: Verdict) -> str:
-    """A verdict as a line for a person."""
-    return f"{number:,}  {verdict.reason or ACCEPTED}  {_shown(verdict) or ''}".rstrip()
-
-
-def _shown(verdict: Verdict) -> str | None:
-    return verdict.detail and printable(verdict.detail, MOST_SHOWN)
 
 
 def _messages(source: BinaryIO, command: Judge) -> Iterator[Message]:

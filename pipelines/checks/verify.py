@@ -13,7 +13,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import TABLES
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 NEWEST_BATCH = "SELECT max(batch_id) AS batch_id FROM ledger"
 TOPICS = """
@@ -78,23 +78,6 @@ class Verified:
             "correction_count": self.correction_count,
         }
 
-    def lines(self) -> list[str]:
-        """One line per topic, then the verdict."""
-        topics = [
-            f"{total.kafka_topic}: {total.read_count:,} read = {total.accepted_count:,} accepted + "
-            f"{total.duplicate_count:,} duplicates + {total.quarantined_count:,} quarantined, in "
-            f"{total.batch_count:,} {'batch' if total.batch_count == 1 else 'batches'} up to batch {self.batch_id}"
-            + (f"; offsets without a committed record: {total.gap_count:,}" if total.gap_count else "")
-            for total in self.topics
-        ]
-        if self.correction_count:
-            topics.append(
-                f"Duplicates that say something else than the scan that counts: {self.correction_count:,} (`pts report "
-                "--explain` shows those of a package)"
-            )
-        where = f"the tables at batch {self.batch_id}, the ledger up to batch {self.ledger_batch_id}"
-        return [*topics, f"All {len(self.checks)} checks held: {where}."]
-
 
 def run(_command: commands.Verify, settings: Settings) -> Verified:
     """Runs every check, in order, and stops at the first that does not hold. It only reads.
@@ -121,7 +104,7 @@ def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot, wire_format: str) -
         for statement in stage.prepare:
             lake.execute(statement)
         for check in stage.checks:
-            _insist(lake, check)
+            _raise_if_broken(lake, check)
     return Verified(
         batch_id=at.batch_id,
         ledger_batch_id=_rows(lake, NEWEST_BATCH)[0]["batch_id"],
@@ -131,7 +114,7 @@ def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot, wire_format: str) -
     )
 
 
-def _insist(lake: duckdb.DuckDBPyConnection, check: Check) -> None:
+def _raise_if_broken(lake: duckdb.DuckDBPyConnection, check: Check) -> None:
     if found := _rows(lake, f"{check.sql} LIMIT 1"):
         raise Violation(check.sentence(found[0]))
 

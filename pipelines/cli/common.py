@@ -1,16 +1,27 @@
 """What the modules of the command line share."""
 
+import json
 import os
 import sys
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Annotated
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
+from pydantic import BaseModel
 
 from pipelines.errors import printable
 from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from pipelines.terminal.page import Page
+
+T = TypeVar("T")
+
+ON_A_LINE = partial(json.dumps, default=str)
+INDENTED = partial(ON_A_LINE, indent=2)
 
 AsJson = Annotated[bool, typer.Option("--json", help="JSON instead of a table.")]
 
@@ -40,6 +51,23 @@ def current_settings() -> Settings:
     return current
 
 
-def console() -> Console:
-    """As wide as the terminal; elsewhere as wide as a log line may be."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+def answer(found: T, page: Callable[[T], "Page"], *, as_json: bool, dumps: Callable[[Any], str] = ON_A_LINE) -> None:
+    """Prints what a command found, as JSON or as the page that is drawn of it."""
+    if as_json:
+        return typer.echo(dumps(_plain(found)))
+    from pipelines.terminal.page import show
+
+    return show(page(found))
+
+
+def _plain(found: Any) -> Any:
+    """The data as JSON has it; a result says by `as_json` what that is."""
+    match found:
+        case list() | tuple():
+            return [_plain(each) for each in found]
+        case dict():
+            return found
+        case BaseModel():
+            return found.model_dump(mode="json")
+        case _:
+            return found.as_json()

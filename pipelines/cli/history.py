@@ -1,19 +1,16 @@
 """`pts replay`, `pts backfill` and `pts quarantine`: the commands that correct history."""
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.common import AsJson, answer, current_settings
 from pipelines.cli.parameters import takes
-from pipelines.errors import printable
 
 if TYPE_CHECKING:
     from pipelines.replay.compared import Compared
-    from pipelines.state.replay_records import Promoted
 
 
 def add_to(app: typer.Typer) -> None:
@@ -31,9 +28,9 @@ replay_app = typer.Typer(no_args_is_help=True, help="Correct history: replay the
 def replay_plan(command: commands.ReplayPlan, as_json: AsJson = False) -> None:
     """Show what a replay would read, from where, and what it needs. Writes nothing; refuses what cannot succeed."""
     from pipelines.replay import plan as job
+    from pipelines.terminal.replay import plan_page
 
-    found = job.run(command, current_settings())
-    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+    answer(job.run(command, current_settings()), plan_page, as_json=as_json)
 
 
 @replay_app.command("build")
@@ -44,13 +41,12 @@ def replay_build(command: commands.ReplayBuild, as_json: AsJson = False) -> None
     Cut off, it goes on where it was when called again.
     """
     from pipelines.replay import build as job
+    from pipelines.terminal.replay import built_page
 
     found = job.run(command, current_settings())
-    typer.echo(
-        json.dumps({"replay_id": found.replay_id, "fence": found.fence})
-        if as_json
-        else f"The replay {found.replay_id} stands at batch {found.fence}. Next: pts replay compare {found.replay_id}"
-    )
+    if as_json:
+        return typer.echo(json.dumps({"replay_id": found.replay_id, "fence": found.fence}))
+    return answer(found, built_page, as_json=False)
 
 
 @replay_app.command("compare")
@@ -67,7 +63,7 @@ def replay_compare(
     command = command.model_copy(update={"expect": (*command.expect, *filter(None, lines))})
     from pipelines.replay import compare as job
 
-    _show_compared(job.run(command, current_settings()), as_json=as_json)
+    _answer_compared(job.run(command, current_settings()), as_json=as_json)
 
 
 @replay_app.command("verify")
@@ -79,7 +75,7 @@ def replay_verify(command: commands.ReplayVerify, as_json: AsJson = False) -> No
     """
     from pipelines.replay import verify as job
 
-    _show_compared(job.run(command, current_settings()), as_json=as_json)
+    _answer_compared(job.run(command, current_settings()), as_json=as_json)
 
 
 @replay_app.command("promote")
@@ -90,8 +86,9 @@ def replay_promote(command: commands.ReplayPromote, as_json: AsJson = False) -> 
     Cut off, it is finished by the same command.
     """
     from pipelines.replay import promote as job
+    from pipelines.terminal.replay import promoted_page
 
-    _show_promoted(job.run(command, current_settings()), as_json=as_json)
+    answer(job.run(command, current_settings()), promoted_page, as_json=as_json)
 
 
 @replay_app.command("rollback")
@@ -99,47 +96,26 @@ def replay_promote(command: commands.ReplayPromote, as_json: AsJson = False) -> 
 def replay_rollback(command: commands.ReplayRollback, as_json: AsJson = False) -> None:
     """Bring back the tables as they were before a replay was promoted, with what the log has told since."""
     from pipelines.replay import rollback as job
+    from pipelines.terminal.replay import promoted_page
 
-    _show_promoted(job.run(command, current_settings()), as_json=as_json)
+    answer(job.run(command, current_settings()), promoted_page, as_json=as_json)
 
 
-def _show_compared(found: "Compared", *, as_json: bool) -> None:
+def _answer_compared(found: "Compared", *, as_json: bool) -> None:
     from pipelines.replay.compare import raise_if_undeclared
-    from pipelines.replay.rendering import compared_table
+    from pipelines.terminal.replay import compared_page
 
-    if as_json:
-        typer.echo(json.dumps(found.as_json()))
-    else:
-        terminal = console()
-        terminal.print(compared_table(found))
-        terminal.print(" ".join(filter(None, (f"{found.verdict}.", found.page))), soft_wrap=True)
+    answer(found, compared_page, as_json=as_json)
     raise_if_undeclared(found)
-
-
-def _show_promoted(found: "Promoted", *, as_json: bool) -> None:
-    from dataclasses import asdict
-
-    if as_json:
-        return typer.echo(json.dumps(asdict(found)))
-    return typer.echo(
-        f"The tables of {found.replay_id} are live since batch {found.batch_id}; no batch ran for "
-        f"{found.pause_seconds} s."
-    )
 
 
 @replay_app.command("list")
 def replay_list(as_json: AsJson = False) -> None:
     """List the replays of the lake."""
     from pipelines.replay import shadows as job
+    from pipelines.terminal.replay import replays_page
 
-    found = job.listed(current_settings())
-    if as_json:
-        return typer.echo(json.dumps([each.model_dump(mode="json") for each in found]))
-    drawn = Table("replay", "created", "fence", "compared")
-    for each in found:
-        passed = each.comparison and ("passed" if each.comparison.has_passed else "undeclared differences")
-        drawn.add_row(each.replay_id, f"{each.created_at:%Y-%m-%d %H:%M:%S}", str(each.fence), passed or "not yet")
-    return console().print(drawn, markup=False)
+    answer(job.listed(current_settings()), replays_page, as_json=as_json)
 
 
 @replay_app.command("drop")
@@ -159,14 +135,9 @@ def backfill(command: commands.Backfill, as_json: AsJson = False) -> None:
     Rows that are right are not written again: run twice, it does nothing the second time.
     """
     from pipelines.maintenance import backfill as job
+    from pipelines.terminal.maintenance import backfilled_page
 
-    found = job.run(command, current_settings())
-    if as_json:
-        return typer.echo(json.dumps([each.as_json() for each in found]))
-    drawn = Table("table", *("rows of the interval", "added", "removed"))
-    for each in found:
-        drawn.add_row(each.table, f"{each.row_count:,}", f"{each.added_count:,}", f"{each.removed_count:,}")
-    return console().print(drawn, markup=False)
+    answer(job.run(command, current_settings()), backfilled_page, as_json=as_json)
 
 
 quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected records, and judge them anew.")
@@ -176,8 +147,9 @@ quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected record
 def quarantine_list(as_json: AsJson = False) -> None:
     """Count the rejected records by topic and reason."""
     from pipelines.queries import quarantine as job
+    from pipelines.terminal.quarantine import quarantine_page
 
-    _show_rows(job.listed(current_settings()), as_json=as_json)
+    answer(job.listed(current_settings()), quarantine_page, as_json=as_json)
 
 
 @quarantine_app.command("show")
@@ -185,8 +157,9 @@ def quarantine_list(as_json: AsJson = False) -> None:
 def quarantine_show(command: commands.QuarantineShow, as_json: AsJson = False) -> None:
     """Show the newest records of a reason, with their bytes and their place on the log."""
     from pipelines.queries import quarantine as job
+    from pipelines.terminal.quarantine import quarantine_page
 
-    _show_rows(job.shown(command, current_settings()), as_json=as_json)
+    answer(job.shown(command, current_settings()), quarantine_page, as_json=as_json)
 
 
 @quarantine_app.command("redrive")
@@ -197,23 +170,6 @@ def quarantine_redrive(command: commands.QuarantineRedrive, as_json: AsJson = Fa
     The live job may run, with the corrected code.
     """
     from pipelines.replay import redrive as job
+    from pipelines.terminal.replay import redriven_page
 
-    found = job.run(command, current_settings())
-    if as_json:
-        return typer.echo(json.dumps(found.as_json()))
-    for topic, count in found.judged.items():
-        typer.echo(f"{topic}: {count:,} records judged anew, {found.accepted.get(topic, 0):,} accepted")
-    for name, count in found.rejected.items():
-        typer.echo(f"{count:,} are rejected as {name} now")
-    return _show_promoted(found.promoted, as_json=False) if found.promoted else typer.echo("No table was changed.")
-
-
-def _show_rows(rows: list[dict[str, Any]], *, as_json: bool) -> None:
-    if as_json:
-        return typer.echo(json.dumps(rows, default=str))
-    from rich.text import Text
-
-    drawn = Table(*(rows[0] if rows else ("The quarantine has no such record.",)))
-    for row in rows:
-        drawn.add_row(*(Text("" if value is None else printable(str(value))) for value in row.values()))
-    return console().print(drawn, markup=False)
+    answer(job.run(command, current_settings()), redriven_page, as_json=as_json)

@@ -6,20 +6,21 @@ import os
 import sys
 import traceback
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
-from rich.table import Table
 
 from pipelines import commands
 from pipelines.cli import history, operations, stack
-from pipelines.cli.common import DUCKDB_INTERRUPTED, AsJson, console, current_settings
+from pipelines.cli.common import DUCKDB_INTERRUPTED, INDENTED, AsJson, answer, current_settings
 from pipelines.cli.parameters import checked, takes
 from pipelines.errors import MOST_CHARACTERS, InvalidInput, PtsError, log_text, printable
+from pipelines.progress import Step, reported_to
 
 if TYPE_CHECKING:
-    from pipelines.terminal.rendering import Form
+    from pipelines.terminal.rows import Form
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -37,21 +38,10 @@ def settings(as_json: AsJson = False) -> None:
     Settings are environment variables, for example `PTS_HOME=/data/pts PTS_KAFKA__PARTITIONS=8 pts up`.
     """
     from pipelines.settings_variables import setting_lines
+    from pipelines.terminal.settings import settings_page
 
     environ = dict(os.environ)  # before the settings are taken out of it
-    lines = setting_lines(current_settings(), environ)
-    if as_json:
-        described = [
-            {"name": line.variable, "value": line.value, "source": line.source, "description": line.description}
-            for line in lines
-        ]
-        return typer.echo(json.dumps(described, default=str, indent=2))
-    drawn = Table(show_lines=True)
-    for title in ("setting", "value", "from", "description"):
-        drawn.add_column(title, overflow="fold")
-    for line in lines:
-        drawn.add_row(line.variable, "" if line.value is None else str(line.value), line.source, line.description)
-    return console().print(drawn, markup=False)
+    answer(setting_lines(current_settings(), environ), settings_page, as_json=as_json, dumps=INDENTED)
 
 
 stack.add_to(app)
@@ -87,9 +77,9 @@ def erase(command: commands.Erase, as_json: AsJson = False) -> None:
     The tables keep the envelopes, and stay what the log says. Cut off, it is called again.
     """
     from pipelines.live import erase as job
+    from pipelines.terminal.package import erased_page
 
-    found = job.run(command, current_settings())
-    typer.echo(json.dumps(found.as_json()) if as_json else str(found))
+    answer(job.run(command, current_settings()), erased_page, as_json=as_json)
 
 
 @app.command()
@@ -112,12 +102,10 @@ def simulate(command: commands.Simulate) -> None:
 
     For example, a million records at full speed: `pts simulate --packages 100000 --rate 0 --count 1000000`.
     """
-    from dataclasses import asdict
-
     from pipelines.stack import simulate as job
+    from pipelines.terminal.stack import simulated_page
 
-    summary = job.run(command, current_settings())
-    typer.echo(str(summary) if sys.stdout.isatty() else json.dumps(asdict(summary)))
+    answer(job.run(command, current_settings()), simulated_page, as_json=not sys.stdout.isatty())
 
 
 @app.command()
@@ -143,7 +131,7 @@ def sql(
         return sql_shell.run(command, form, current_settings())
     asked = checked(commands.Sql, query=query, **command.model_dump())
     from pipelines.queries import sql as job
-    from pipelines.terminal.rendering import write_table
+    from pipelines.terminal.rows import write_table
 
     return write_table(job.query(asked, current_settings()), sys.stdout, form)
 
@@ -154,7 +142,7 @@ def snapshot(command: commands.Snapshot) -> None:
     """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
     from pipelines.queries import snapshot as job
 
-    typer.echo(json.dumps(job.run(command, current_settings()), indent=2))
+    typer.echo(json.dumps(job.run(command, current_settings()).as_json(), indent=2))
 
 
 @app.command()
@@ -163,14 +151,13 @@ def report(command: commands.Report, as_json: AsJson = False) -> None:
     """Print one package: its report, its route, its scans in order, each with its place on the log."""
     from pipelines.queries.explain import explanation
     from pipelines.queries.report import package_report
+    from pipelines.terminal.package import explanation_page, package_page
+    from pipelines.values import json_text
 
-    read = explanation if command.explain else package_report
-    found = read(command.tracking_number, current_settings())
-    if as_json:
-        from pipelines.terminal.rendering import json_text
-
-        return typer.echo(json_text(found.as_json(), indent=2))
-    return console().print(found.render())
+    number, current, dumps = command.tracking_number, current_settings(), partial(json_text, indent=2)
+    if command.explain:
+        return answer(explanation(number, current), explanation_page, as_json=as_json, dumps=dumps)
+    return answer(package_report(number, current), package_page, as_json=as_json, dumps=dumps)
 
 
 history.add_to(app)
@@ -190,7 +177,8 @@ def main() -> None:
         _write_what_can_be_written(stream)
     try:
         try:
-            app(prog_name="pts")
+            with reported_to(_show_progress):
+                app(prog_name="pts")
         finally:
             sys.stdout.flush()
     except PtsError as error:
@@ -209,6 +197,12 @@ def main() -> None:
         # Or the interpreter flushes again when it ends, and complains.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _show_progress(step: Step) -> None:
+    from pipelines.terminal.progress import progress_screen
+
+    progress_screen()(step)
 
 
 def _tell_of_defect(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:

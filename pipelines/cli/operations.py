@@ -2,17 +2,15 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.common import INDENTED, AsJson, answer, current_settings
 from pipelines.cli.parameters import takes
-
-if TYPE_CHECKING:
-    from expectations.result import Checked
 
 
 def add_to(app: typer.Typer) -> None:
@@ -38,14 +36,10 @@ def expire(command: commands.Expire, as_json: AsJson = False) -> None:
     runs this by itself.
     """
     from pipelines.maintenance import expire as job
+    from pipelines.terminal.maintenance import expired_page
 
     found = job.run(command, current_settings())
-    if as_json:
-        return typer.echo(json.dumps([each.as_json() for each in found], indent=2))
-    for each in found:
-        verb = "would let go" if command.dry_run else "let go"
-        typer.echo(f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC")
-    return None
+    answer(found, partial(expired_page, dry_run=command.dry_run), as_json=as_json, dumps=INDENTED)
 
 
 @takes(commands.Compact)
@@ -56,12 +50,9 @@ def compact(command: commands.Compact, as_json: AsJson = False) -> None:
     it does nothing the second time.
     """
     from pipelines.maintenance import compact as job
+    from pipelines.terminal.maintenance import compacted_page
 
-    found = job.run(command, current_settings())
-    if as_json:
-        return typer.echo(json.dumps(found.as_json()))
-    console().print(found.table())
-    return typer.echo("\n".join(found.lines()))
+    answer(job.run(command, current_settings()), compacted_page, as_json=as_json)
 
 
 @takes(commands.Verify)
@@ -71,9 +62,9 @@ def verify(command: commands.Verify, as_json: AsJson = False) -> None:
     Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
     """
     from pipelines.checks import verify as job
+    from pipelines.terminal.checks import verified_page
 
-    found = job.run(command, current_settings())
-    typer.echo(json.dumps(found.as_json()) if as_json else "\n".join(found.lines()))
+    answer(job.run(command, current_settings()), verified_page, as_json=as_json)
 
 
 @takes(commands.Check)
@@ -83,27 +74,12 @@ def check(command: commands.Check, as_json: AsJson = False) -> None:
     The job may go on. A critical expectation that is not met ends with code 17; a warning does not.
     """
     from expectations import check as job
-    from expectations.result import insist
+    from expectations.result import raise_if_failed
+    from pipelines.terminal.checks import checked_page
 
     found = job.run(command, current_settings())
-    if as_json:
-        typer.echo(json.dumps(found.as_json()))
-    else:
-        _draw_checked(found)
-    insist(found)
-
-
-def _draw_checked(found: "Checked") -> None:
-    drawn = Table("table", "expectation", "severity", "outcome", "observed", "expected")
-    for result in found.results:
-        observed = "" if result.observed is None else f"{result.observed:,.6g}"
-        bounds = f"{result.at_least:,.6g} to {result.at_most:,.6g}"
-        drawn.add_row(result.table_name, result.expectation, result.severity, result.outcome, observed, bounds)
-    terminal = console()
-    terminal.print(drawn, markup=False)
-    for result in found.warnings:
-        terminal.print(f"Warning: {result.sentence}.", markup=False, soft_wrap=True)
-    terminal.print(f"At batch {found.batch_id}: {found.outcome}. {found.page}", markup=False, soft_wrap=True)
+    answer(found, checked_page, as_json=as_json)
+    raise_if_failed(found)
 
 
 @takes(commands.Health)
@@ -113,18 +89,11 @@ def health(command: commands.Health, as_json: AsJson = False) -> None:
     Only reads, and needs no Java. The limits are settings: PTS_HEALTH__…
     """
     from pipelines.checks import health as job
+    from pipelines.terminal.checks import readings_page
 
     readings = job.run(command, current_settings())
-    if as_json:
-        typer.echo(json.dumps([reading.as_json() for reading in readings]))
-    else:
-        drawn = Table("reading", "value", "limit", "")
-        for reading in readings:
-            value = "unknown" if reading.value is None else f"{reading.value:,.3g}"
-            name = f"{reading.name} ({reading.subject})" if reading.subject else reading.name
-            drawn.add_row(name, value, f"{reading.limit:,g}", "" if reading.is_met else "beyond its limit")
-        console().print(drawn, markup=False)
-    job.insist(readings)
+    answer(readings, readings_page, as_json=as_json)
+    job.raise_if_beyond(readings)
 
 
 @takes(commands.Alert)
@@ -169,11 +138,13 @@ def judge(
     `{"key": "42", "value": "…", "timestamp": 1772359200000}`; bytes that are no text are `key_base64`, `value_base64`.
     """
     from pipelines.checks import judge as job
+    from pipelines.terminal.checks import judged_line, summary_page
 
-    judged = job.run(command, current_settings(), sys.stdin.buffer)
-    summary, shown = job.Summary(), job.as_json if as_json else job.as_line
-    for number, (message, verdict) in enumerate(judged, 1):
+    messages = job.run(command, current_settings(), sys.stdin.buffer)
+    summary = job.Summary()
+    for number, (message, verdict) in enumerate(messages, 1):
         summary.add(message, verdict)
-        typer.echo(shown(number, verdict))
-    typer.echo(json.dumps(summary.as_json()) if as_json else "\n".join(summary.lines()))
-    summary.insist()
+        judged = job.JudgedMessage.of(number, verdict)
+        typer.echo(json.dumps(asdict(judged), ensure_ascii=False) if as_json else judged_line(judged))
+    answer(summary, summary_page, as_json=as_json)
+    summary.raise_if_rejected()

@@ -30,7 +30,7 @@ from pipelines.io.delta import duck
 from pipelines.queries.newest import newest
 from pipelines.queries.sql import query
 from pipelines.settings import Settings
-from pipelines.terminal.rendering import Form, write_table
+from pipelines.terminal.rows import Form, write_table
 
 HELP = r"""A query ends with a semicolon, on one line or several. Tab completes; the up arrow brings back earlier ones.
   \d             tables

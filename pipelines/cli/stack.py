@@ -4,10 +4,9 @@ import json
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, console, current_settings
+from pipelines.cli.common import INDENTED, AsJson, answer, current_settings
 from pipelines.cli.parameters import takes
 
 
@@ -32,8 +31,10 @@ def up(
     the services that it lacks are started.
     """
     from pipelines.stack import up as job
+    from pipelines.terminal.page import console
+    from pipelines.terminal.stack import StackScreen
 
-    job.run(services or [], current_settings(), detach=detach, console=console())
+    job.run(services or [], current_settings(), StackScreen(console()), detach=detach)
 
 
 def down() -> None:
@@ -46,40 +47,10 @@ def down() -> None:
 
 def status(as_json: AsJson = False) -> None:
     """Show the addresses of broker, Airflow, API and board, and each service's state, process and log."""
-    from pipelines.io.processes import airflow as airflow_io
-    from pipelines.stack import stack
+    from pipelines.stack import status as job
+    from pipelines.terminal.stack import status_page
 
-    current = current_settings()
-    found = stack.services(current)
-    places = {
-        "bootstrap_servers": current.bootstrap_servers,
-        "home": str(current.home.resolve()),
-        "lake": current.lake_root,
-        "airflow": airflow_io.url(current),
-        "api": current.api.url,
-        "board": current.board.url,
-    }
-    if as_json:
-        states = {
-            service.name: {
-                "state": service.state,
-                "pid": service.pid,
-                "exit_code": service.exit_code,
-                "log": str(service.log),
-            }
-            for service in found.values()
-        }
-        typer.echo(json.dumps(places | {"services": states}, indent=2))
-        return
-    for name, place in places.items():
-        typer.echo(f"{name}: {place}")
-    drawn = Table("service", "state", "process", "log")
-    for service in found.values():
-        code = f" ({service.exit_code})" if service.exit_code else ""
-        drawn.add_row(service.name, service.state + code, str(service.pid or ""), str(service.log))
-    console().print(drawn, markup=False)
-    if found["airflow-scheduler"].is_alive and (remark := airflow_io.idle(current)):
-        typer.echo(remark)
+    answer(job.status(current_settings()), status_page, as_json=as_json, dumps=INDENTED)
 
 
 @takes(commands.Broker)
@@ -121,8 +92,10 @@ def board(command: commands.Board) -> None:
 def demo() -> None:
     """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
     from pipelines.stack import demo as job
+    from pipelines.terminal.demo import DemoScreen
+    from pipelines.terminal.page import console
 
-    job.run(current_settings(), console())
+    job.run(current_settings(), DemoScreen(console()))
 
 
 @takes(commands.Airflow)

@@ -23,10 +23,6 @@ class Erased:
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 
-    def __str__(self) -> str:
-        done = "Its key is destroyed" if self.had_key else "It had no key, or none any more"
-        return f"Package {self.tracking_number}: {done}, it never gets another one, and its report is withdrawn."
-
 
 def run(command: Erase, settings: Settings) -> Erased:
     """Destroys the key, leaves a tombstone, and then withdraws the report. Cut off anywhere, it is called again: both

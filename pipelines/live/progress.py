@@ -1,6 +1,5 @@
-"""One line per micro-batch: for a person on a terminal, as JSON everywhere else."""
+"""How far the live job is: a heartbeat each second, and word of each micro-batch."""
 
-import json
 import threading
 import time
 from collections import deque
@@ -8,16 +7,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Protocol, Self
 
-from rich.console import Console
-
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
 from pipelines.live.resume import check_ends
+from pipelines.progress import BatchDone, report
 from pipelines.state.heartbeat import beat
 from pipelines.state.ledger import LedgerRow
-from pipelines.terminal.progress import show_line
 
 BEAT_SECONDS = 1.0
 
@@ -57,7 +54,6 @@ class LiveProgress:
         """Of position and heads, and never held while a broker is waited for."""
         self._position = start
         self._heads: deque[tuple[float, Offsets]] = deque()
-        self._console = Console()
         self._has_ended = threading.Event()
         self._failure: Exception | None = None
         self._beating = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
@@ -101,7 +97,7 @@ class LiveProgress:
                 self._heads.append((asked_at, head))
 
     def batch_done(self, row: LedgerRow, seconds: float) -> None:
-        """Prints the batch's line, and tells the observers."""
+        """Reports the batch with its figures, and tells the observers."""
         for observer in self._observers:
             observer.batch_done(row, seconds)
         with self._state:
@@ -109,18 +105,19 @@ class LiveProgress:
         self._sample()
         counts = row.counts.values()
         records = sum(count.read for count in counts)
-        line = {
-            "batch_id": row.batch_id,
-            "committed_at": row.committed_at.isoformat(timespec="milliseconds"),
-            "records": records,
-            "records_per_second": round(records / seconds),
-            **self._lag(),
-            "accepted": sum(count.accepted for count in counts),
-            "duplicates": sum(count.duplicate for count in counts),
-            "quarantined": sum(count.quarantined for count in counts),
-            "duration_seconds": round(seconds, 2),
-        }
-        show_line(json.dumps(line), self._console)
+        report(
+            BatchDone(
+                batch_id=row.batch_id,
+                committed_at=row.committed_at,
+                records=records,
+                records_per_second=round(records / seconds),
+                **self._lag(),
+                accepted=sum(count.accepted for count in counts),
+                duplicates=sum(count.duplicate for count in counts),
+                quarantined=sum(count.quarantined for count in counts),
+                duration_seconds=round(seconds, 2),
+            )
+        )
 
     def _lag(self) -> dict[str, Any]:
         with self._state:

@@ -1,14 +1,9 @@
-"""What `pts compact` has done, for programs and for people."""
+"""What `pts compact` has done."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from rich.table import Table as DrawnTable
-
 from pipelines.io.delta.files import Extent, State
-
-MIB = 2**20
 
 
 @dataclass(frozen=True)
@@ -57,37 +52,3 @@ class Compacted:
     def as_json(self) -> dict[str, Any]:
         """JSON-ready."""
         return asdict(self)
-
-    def table(self) -> DrawnTable:
-        """A line per table."""
-        drawn = DrawnTable("table")
-        for title in ("files", "MiB", "in the folder", "MiB", "small ones joined", "vacuumed", "MiB", "checkpoint"):
-            drawn.add_column(title, justify="right")
-        for each in self.tables:
-            drawn.add_row(
-                each.table,
-                *_change(each.before.files, each.after.files),
-                *_change(each.before.folder, each.after.folder),
-                f"{each.before.small_count:,}" if each.is_joined else "",
-                *(_figures(each.vacuumed) if each.vacuumed.file_count else ("", "")),
-                "new" if each.has_new_checkpoint else "",
-            )
-        return drawn
-
-    def lines(self) -> Iterator[str]:
-        """What the table does not say."""
-        yield from (f"{each.table} was left: {each.left}." for each in self.tables if each.left)
-        if self.replays:
-            yield f"Files stay for {', '.join(self.replays)}, until `pts replay drop`."
-        done = "Nothing was done" if self.dry_run else f"Done in {self.duration_seconds} s"
-        waited = f"; no batch ran for {self.held_seconds} s" if self.held_seconds else ""
-        yield f"{done}{waited}. Files younger than {self.retention_hours} h stay."
-
-
-def _change(before: Extent, after: Extent) -> list[str]:
-    pairs = zip(_figures(before), _figures(after), strict=True)
-    return [then if then == now else f"{then} → {now}" for then, now in pairs]
-
-
-def _figures(extent: Extent) -> tuple[str, str]:
-    return f"{extent.file_count:,}", f"{extent.byte_count / MIB:,.1f}"

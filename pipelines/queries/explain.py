@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.errors import NotFound, printable
+from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
@@ -13,11 +13,7 @@ from pipelines.queries.report import PackageReport, Row, package_report, sources
 from pipelines.settings import Settings
 from pipelines.state.snapshots import made_anew
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
-from pipelines.terminal.rendering import cell_text, iso_utc, page_table, rows_of, status_text
-
-if TYPE_CHECKING:
-    from rich.console import Group, RenderableType
-    from rich.table import Table
+from pipelines.values import iso_utc, rows_of
 
 HISTORY_LIMIT = 20
 MADE = "made the report"
@@ -42,6 +38,15 @@ class Entry:
     report: Row | None
     gap: str | None
 
+    @property
+    def version(self) -> int | None:
+        """The first version of gold.remaining_stops that shows the batch; None while none does."""
+        return self.batch.versions.get(REPORTS) if self.batch else None
+
+    @property
+    def why_no_report(self) -> str:
+        return self.gap or f"not in {REPORTS}"
+
     def effect(self, arrival: Arrival) -> str | None:
         """What a record of the batch did to the report; None when that is not known.
 
@@ -63,7 +68,7 @@ class Entry:
         ]
         return {
             **_batch_json(self.batch),
-            "version": self.batch and self.batch.versions.get(REPORTS),
+            "version": self.version,
             "arrivals": arrivals,
             "report": self.report and {name: self.report[name] for name in SAID} | sources_of(self.report),
             "gap": self.gap,
@@ -92,46 +97,12 @@ class Explanation:
     def as_json(self) -> dict[str, Any]:
         """JSON-ready: what `pts report` gives, and `sources`, `history`, `older_count`, `repeats`."""
         sources = [
-            {"coordinates": source, **_batch_json(batch), "versions": _first_shown(source, batch)}
+            {"coordinates": source, **_batch_json(batch), "versions": first_shown(source, batch)}
             for source, batch in self.sources.items()
         ]
         history = [entry.as_json() for entry in self.history]
         told = {"sources": sources, "history": history, "older_count": self.older_count}
         return self.found.as_json() | told | {"repeats": [repeat.as_json() for repeat in self.repeats]}
-
-    def render(self) -> "Group":
-        """A page for the terminal: that of `pts report`, then what made the report, then its history."""
-        from rich.console import Group
-
-        parts: list[RenderableType] = [self.found.render(), "", self._sources_table(), "", self._history_table()]
-        if self.older_count:
-            parts.append(f"Left out: {self.older_count} older {'batch' if self.older_count == 1 else 'batches'}.")
-        if self.repeats:
-            parts += ["", self._repeats_table()]
-        return Group(*parts)
-
-    def _sources_table(self) -> "Table":
-        headers = ("Kafka record", "Batch", "Committed (UTC)", "First shown by version")
-        cells = (
-            (
-                source,
-                *((str(batch.batch_id), _second(batch)) if batch else (PENDING, "")),
-                ", ".join(f"{name} {version}" for name, version in _first_shown(source, batch).items()),
-            )
-            for source, batch in self.sources.items()
-        )
-        return page_table("What made the report", headers, cells)
-
-    def _repeats_table(self) -> "Table":
-        cells = (
-            (repeat.coordinates, repeat.repeats or "", "\n".join(map(_difference, repeat.differs.items())) or "nothing")
-            for repeat in self.repeats
-        )
-        return page_table("Repeats, dropped", ("Kafka record", "Scan that counts", "What it says otherwise"), cells)
-
-    def _history_table(self) -> "Table":
-        headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining", "Status", "Scan", "Route")
-        return page_table("History of the report, oldest first", headers, map(_cells, self.history))
 
 
 def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_LIMIT) -> Explanation:
@@ -199,45 +170,8 @@ def _batch_json(batch: Batch | None) -> dict[str, Any]:
     return {"batch_id": batch and batch.batch_id, "committed_at": batch and iso_utc(batch.committed_at)}
 
 
-def _first_shown(source: str, batch: Batch | None) -> dict[str, int]:
+def first_shown(source: str, batch: Batch | None) -> dict[str, int]:
     """The first versions of the record's silver table and of gold.remaining_stops that show it, if any do yet."""
     silver = SILVER_SHIP_EVENTS if source.startswith(f"{SHIP_EVENTS.name}/") else SILVER_SHIP_ROUTES
     versions = batch.versions if batch else {}
     return {name: versions[name] for name in (silver.name, REPORTS) if name in versions}
-
-
-def _cells(entry: Entry) -> tuple[str, ...]:
-    batch, version = entry.batch, entry.batch and entry.batch.versions.get(REPORTS)
-    when = (str(batch.batch_id), _second(batch)) if batch else ("", "")
-    return (*when, "" if version is None else str(version), _arrived(entry), *_said(entry))
-
-
-def _arrived(entry: Entry) -> str:
-    """One line for each record, with its effect unless it made the report; then why there is no report, if so."""
-    lines = []
-    for arrival in entry.arrivals:
-        effect = entry.effect(arrival)
-        lines.append(f"{arrival.kind} {arrival.place}" + ("" if effect in (None, MADE) else f", {effect}"))
-    if entry.report is None:
-        lines.append(f"({entry.gap or f'not in {REPORTS}'})")
-    return "\n".join(lines)
-
-
-def _said(entry: Entry) -> tuple[str, str, str, str]:
-    """Remaining stops, status, and the places on the log of the scan and of the route behind them."""
-    report = entry.report
-    if report is None:
-        return "", "", "", ""
-    remaining, current, end = ("?" if report[name] is None else str(report[name]) for name in SAID[:3])
-    status = "" if report["event_kafka_offset"] is None else status_text(report["status_code"])
-    scan, route = ((source or "").partition("/")[2] for source in sources_of(report).values())
-    return f"{remaining} ({current} of {end})", status, scan, route
-
-
-def _difference(entry: tuple[str, tuple[Any, Any]]) -> str:
-    name, (counts, told) = entry
-    return printable(f"{name}: {cell_text(told) or 'nothing'}, not {cell_text(counts) or 'nothing'}")
-
-
-def _second(batch: Batch) -> str:
-    return f"{batch.committed_at:%Y-%m-%d %H:%M:%S}"

@@ -5,7 +5,7 @@ from typing import Any
 from pipelines.commands import QuarantineShow
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 LISTED = """
     SELECT kafka_topic, reason, count(*) AS record_count,

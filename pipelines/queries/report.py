@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
-from pipelines.errors import InvalidInput, NotFound, printable
+from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
-from pipelines.terminal.rendering import as_json, iso_utc, page_table, rows_of, status_text
-
-if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.table import Table
+from pipelines.values import as_json, rows_of
 
 Row = Mapping[str, Any]
 
@@ -47,35 +43,6 @@ class PackageReport:
         """The last route, unless that is a withdrawal."""
         return self.routes[-1] if self.routes and not self.routes[-1]["is_withdrawn"] else None
 
-    @property
-    def headline(self) -> str:
-        """How many stops remain, or why that is not known; then the latest scan."""
-        scan = self.report or {}
-        parts = [f"Package {self.tracking_number}: {self._remaining()}"]
-        if scan.get("event_kafka_offset") is not None:
-            place = f" {_place(scan)}" if _place(scan) else ""
-            status = "delivered and let go" if self.is_expired else status_text(scan["status_code"])
-            parts += [status, f"last seen{place} at {iso_utc(scan['occurred_at'])}"]
-        return ", ".join(parts)
-
-    def _remaining(self) -> str:
-        if self.report is None:
-            return "its report follows with the next batch"
-        current, end, count = (
-            self.report[name] for name in ("current_stop_id", "end_stop_id", "number_of_remaining_stops")
-        )
-        if count is not None and count < 0:
-            return f"{_stops(-count)} beyond the end of its route (stop {current} of {end})"
-        if count is not None:
-            return f"{_stops(count)} {'remains' if count == 1 else 'remain'} (stop {current} of {end})"
-        reasons = []
-        if end is None:
-            has_route = self.report["route_kafka_offset"] is not None
-            reasons.append("its route was withdrawn" if has_route else "it has no route yet")
-        if current is None:
-            reasons.append("it has no scan yet")
-        return f"remaining stops unknown because {' and '.join(reasons)}"
-
     def as_json(self) -> dict[str, Any]:
         """JSON-ready: timestamps in ISO 8601, UTC, with microseconds; Kafka coordinates as `topic/partition@offset`."""
         route = self.route_in_force
@@ -87,31 +54,6 @@ class PackageReport:
             "routes": [_record_json(row) for row in self.routes],
             "scans": [_record_json(row) for row in self.scans],
         }
-
-    def render(self) -> "Group":
-        """A page for the terminal: headline, routes, scans. What the records say cannot steer the terminal."""
-        from rich.console import Group
-        from rich.text import Text
-
-        return Group(Text(self.headline, style="bold"), "", self._routes_table(), "", self._scans_table())
-
-    def _routes_table(self) -> "Table":
-        cells = ((iso_utc(row["kafka_timestamp"]), *_route(row), coordinates(row)) for row in self.routes)
-        return page_table("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
-
-    def _scans_table(self) -> "Table":
-        cells = (
-            (
-                iso_utc(row["occurred_at"]),
-                printable(row["event_code"]),
-                status_text(row["status_code"]),
-                _place(row),
-                str(row["current_stop_id"]),
-                coordinates(row),
-            )
-            for row in self.scans
-        )
-        return page_table("Scans", ("Time", "Event", "Status", "Place", "Stop", "Kafka record"), cells)
 
 
 def package_report(tracking_number: int, settings: Settings) -> PackageReport:
@@ -156,18 +98,5 @@ def sources_of(report: Row) -> dict[str, str | None]:
     }
 
 
-def _route(row: Row) -> tuple[str, str]:
-    return ("withdrawn", "") if row["is_withdrawn"] else (str(row["route_id"]), str(row["end_stop_id"]))
-
-
 def _record_json(row: Row) -> dict[str, Any]:
     return {**as_json(row), "coordinates": coordinates(row)}
-
-
-def _stops(count: int) -> str:
-    return "1 stop" if count == 1 else f"{count} stops"
-
-
-def _place(row: Row) -> str:
-    names = [printable(row[name]) for name in ("city", "state", "country") if row[name]]
-    return " ".join(names)

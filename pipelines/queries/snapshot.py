@@ -1,21 +1,13 @@
 """`pts snapshot`: the version of every table at one position of the log."""
 
-from typing import Any
-
-from pipelines.commands import Snapshot
+from pipelines.commands import Snapshot as Command
 from pipelines.settings import Settings
-from pipelines.state.snapshots import snapshot
-from pipelines.terminal.rendering import iso_utc
+from pipelines.state.snapshots import Snapshot, snapshot
 
 
-def run(command: Snapshot, settings: Settings) -> dict[str, Any]:
-    """JSON-ready: the batch, when it was committed, and the Delta version of each table after it.
+def run(command: Command, settings: Settings) -> Snapshot:
+    """The Delta version of each table after a batch: the one that is named, or the newest consistent one.
 
     Raises `NotFound` when there is no such batch, or the tables do not agree at it, or it can no longer be read.
     """
-    found = snapshot(settings.lake_root, command.at_batch)
-    return {
-        "batch_id": found.batch_id,
-        "committed_at": iso_utc(found.committed_at),
-        "tables": dict(found.versions),
-    }
+    return snapshot(settings.lake_root, command.at_batch)

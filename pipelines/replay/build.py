@@ -5,6 +5,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 
 from pyspark.sql import SparkSession
@@ -24,8 +25,8 @@ from pipelines.io.processes.pid_lock import holder
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance.expire import let_go
+from pipelines.progress import ReplayBegun, ReplayedBatch, ReplayEnded, report
 from pipelines.replay.plan import plan_until
-from pipelines.replay.progress import BuildProgress
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
@@ -170,8 +171,8 @@ class ReplayJob:
         """
         stop, runner, batches = stop or threading.Event(), self.runner, self._planner.batches
         runner.prepare()
-        with BuildProgress(sum(_size(ranges) for _, ranges in batches), is_quiet=is_last_part) as progress:
-            progress.skipped(sum(_size(ranges) for _, ranges in batches[: self._planner.next(runner.last)]))
+        progress = _Progress([_size(ranges) for _, ranges in batches], self._planner.next(runner.last))
+        with nullcontext() if is_last_part else progress:
             while (number := self._planner.cut_off(runner.last)) is not None and not stop.is_set():
                 step, ranges = batches[number]
                 self._let_go_after(step)
@@ -180,7 +181,8 @@ class ReplayJob:
                     break
                 began = time.monotonic()
                 row = runner.run(runner.batch(number, ranges, END_OF_DEFERRAL if is_last_part else None))
-                progress.batch_done(row, _size(row.ranges), time.monotonic() - began)
+                if not is_last_part:
+                    progress.batch_done(row, time.monotonic() - began)
         if not stop.is_set() and not is_last_part:
             self._let_go_after(len(self._steps))
             runner.catch_up()
@@ -201,6 +203,41 @@ class ReplayJob:
         """While the live job is far behind, it has the machine for itself."""
         while not stop.is_set() and live_lag(self.runner.spark, self._settings) > self._settings.replay.wait_above_lag:
             stop.wait(WAIT_SECONDS)
+
+
+class _Progress:
+    """Reports how far a replay is, from its beginning to its end.
+
+    Args:
+        sizes: Records of all batches.
+        first: The batch with which this call begins.
+    """
+
+    def __init__(self, sizes: Sequence[int], first: int) -> None:
+        self._total, self._before = sum(sizes), sum(sizes[:first])
+        self._here = 0
+        self._began = time.monotonic()
+
+    def __enter__(self) -> None:
+        report(ReplayBegun(self._total, self._before))
+
+    def __exit__(self, *_: object) -> None:
+        report(ReplayEnded())
+
+    def batch_done(self, row: LedgerRow, seconds: float) -> None:
+        records = _size(row.ranges)
+        self._here += records
+        done = self._before + self._here
+        report(
+            ReplayedBatch(
+                batch_id=row.batch_id,
+                records=records,
+                duration_seconds=round(seconds, 2),
+                records_done=done,
+                records_left=self._total - done,
+                records_per_second=self._here / (time.monotonic() - self._began),
+            )
+        )
 
 
 def live_lag(spark: SparkSession, settings: Settings) -> int:

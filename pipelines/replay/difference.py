@@ -13,7 +13,7 @@ from pipelines.io.delta.parquet import identifier, literal
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.replay.compared import Sample, TableCompared
 from pipelines.tables import Table
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 SAMPLES = 20
 KINDS = "missing", "extra", "changed"

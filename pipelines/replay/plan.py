@@ -112,23 +112,6 @@ class Plan:
             "estimated_seconds": self.estimated_seconds,
         }
 
-    def lines(self) -> list[str]:
-        """The same for a person."""
-        total = sum(self.records.values())
-        ranges = [
-            f"{source.topic}/{source.partition}: offsets {source.start_offset:,} to {source.end_offset:,} from "
-            f"{source.source}"
-            for source in self.sources
-        ]
-        time = "unknown" if self.estimated_seconds is None else f"about {self.estimated_seconds:,.0f} s"
-        return [
-            f"Up to batch {self.fence} ({self.committed_at:%Y-%m-%d %H:%M:%S} UTC): {total:,} records",
-            *ranges,
-            *(f"{name}: {count:,} rows" for name, count in self.rows.items()),
-            f"Disk: {self.needed_bytes / 2**20:,.0f} MiB needed, {self.free_bytes / 2**20:,.0f} MiB free",
-            f"Time: {time}",
-        ]
-
 
 def run(command: ReplayPlan, settings: Settings) -> Plan:
     """The plan up to `command.at_batch`, or up to the newest batch at which all tables stand.

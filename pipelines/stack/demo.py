@@ -2,15 +2,11 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
-from typing import Any
-
-from rich.console import Console
-from rich.live import Live
+from contextlib import AbstractContextManager, suppress
+from typing import Any, Protocol
 
 from pipelines import commands
 from pipelines.errors import PtsError
-from pipelines.io.processes import airflow as airflow_io
 from pipelines.queries import sql
 from pipelines.settings import Settings
 from pipelines.stack import airflow, stack
@@ -24,40 +20,43 @@ MOST_RECORDS_PER_BATCH = 40_000
 
 QUARANTINE = "SELECT reason, count(*) AS records FROM silver.quarantine GROUP BY reason ORDER BY records DESC, reason"
 PACKAGE_COLUMNS = "tracking_number, number_of_remaining_stops, status_code, city, occurred_at"
+EXAMPLE = '.venv/bin/pts sql "SELECT status_code, count(*) FROM gold.remaining_stops GROUP BY 1 ORDER BY 2 DESC"'
 TOTALS = """
     SELECT count(*) AS seen, count(*) FILTER (number_of_remaining_stops > 0) AS "on their way",
     count(*) FILTER (status_code = 'DL') AS delivered FROM gold.remaining_stops
 """
 
 
-def run(settings: Settings, console: Console) -> None:
+class Screen(Protocol):
+    """Shows the demo."""
+
+    def say(self, text: str) -> None:
+        """Shows a sentence."""
+
+    def say_places(self, view: DemoView) -> None:
+        """Shows where all pages are."""
+
+    def drawing(self) -> AbstractContextManager[Callable[[DemoView, bool], None]]:
+        """Gives what draws the view, and whether the tables were asked since the last time."""
+
+
+def run(settings: Settings, screen: Screen) -> None:
     """Starts broker, topics, job, feed and Airflow, and shows them until Ctrl-C; then stops all of it. The lake stays.
 
-    Not on a terminal, it prints a few plain lines every few seconds. Raises `StackError` as `pts up` does.
+    Raises `StackError` as `pts up` does.
     """
-
-    def say(text: str) -> None:
-        console.print(text, soft_wrap=True, markup=False)
-
     most = min(settings.stream.max_records_per_batch, MOST_RECORDS_PER_BATCH)
     stream = settings.stream.model_copy(update={"max_records_per_batch": most})
     settings = settings.model_copy(update={"stream": stream})
     view = DemoView(airflow="starts", api=settings.api.url, board=settings.board.url)
-    with suppress(KeyboardInterrupt), stack.running((), settings, say) as watch:
-        rounds = _rounds(watch, view, settings, say)
-        if console.is_terminal:
-            with Live(console=console, auto_refresh=False) as live:
-                for _ in rounds:
-                    live.update(view.render(), refresh=True)
-        else:
-            for has_asked in rounds:
-                for line in view.lines() if has_asked else ():
-                    say(line)
-    say(f"The lake is {settings.lake_root}. Ask it, for example:")
-    say('  .venv/bin/pts sql "SELECT status_code, count(*) FROM gold.remaining_stops GROUP BY 1 ORDER BY 2 DESC"')
+    with suppress(KeyboardInterrupt), stack.running((), settings, screen.say) as watch, screen.drawing() as draw:
+        for has_asked in _rounds(watch, view, settings, screen):
+            draw(view, has_asked)
+    screen.say(f"The lake is {settings.lake_root}. Ask it, for example:")
+    screen.say(f"  {EXAMPLE}")
 
 
-def _rounds(watch: Watch, view: DemoView, settings: Settings, say: Callable[[str], None]) -> Iterator[bool]:
+def _rounds(watch: Watch, view: DemoView, settings: Settings, screen: Screen) -> Iterator[bool]:
     """Takes in what happens, round after round; gives whether the tables were asked in this one."""
     asked_at = 0.0
     for events in watch:
@@ -65,9 +64,9 @@ def _rounds(watch: Watch, view: DemoView, settings: Settings, say: Callable[[str
             match event:
                 case LogLine(text):
                     view.take_line(text)
-                case AirflowReady():
-                    view.airflow = f"{airflow_io.url(settings)}, as {airflow.ADMIN}"
-                    say(view.places())
+                case AirflowReady(url):
+                    view.airflow = f"{url}, as {airflow.ADMIN}"
+                    screen.say_places(view)
                 case StateChange(service, remark):
                     view.take_state(service)
                     view.remark = remark or view.remark

@@ -4,9 +4,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
@@ -31,11 +31,8 @@ class SimulateSummary:
     seconds: float
     records_per_second: float
 
-    def __str__(self) -> str:
-        return (
-            f"Appended {self.records:,} records ({self.events:,} to {SHIP_EVENTS.name}, {self.routes:,} to "
-            f"{SHIP_ROUTES.name}) in {self.seconds:.1f} s: {self.records_per_second:,.0f} records/s."
-        )
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 class Log(Protocol):

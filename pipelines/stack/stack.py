@@ -89,13 +89,18 @@ def start(named: Sequence[str], settings: Settings, say: Say) -> None:
     try:
         watch = Watch(settings, missing)
         _start(missing, settings, say)
-        if "airflow-api-server" in missing and AirflowReady() not in chain.from_iterable(watch):
+        if "airflow-api-server" in missing and not _is_ready(watch):
             raise StackError(f"Airflow has ended. Its logs are {supervisor.log('airflow-*')}.")
     except BaseException:
         if is_ours:
             with undisturbed():
                 stop(settings, say)
         raise
+
+
+def _is_ready(watch: Watch) -> bool:
+    """Whether Airflow can be used, once that is known."""
+    return any(isinstance(event, AirflowReady) for event in chain.from_iterable(watch))
 
 
 @contextmanager

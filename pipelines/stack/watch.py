@@ -37,7 +37,9 @@ class LogLine:
 
 @dataclass(frozen=True)
 class AirflowReady:
-    """Airflow can be used: its API answers, and its parts are well. Told once."""
+    """Airflow can be used: its API answers at this address, and its parts are well. Told once."""
+
+    url: str
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class Watch:
                 logs = self._supervisor.log("airflow-*")
                 raise StackError(f"Airflow is not well after {AIRFLOW_READY_SECONDS:.0f} s. Its logs are {logs}.")
             yield []
-        yield [AirflowReady()]
+        yield [AirflowReady(airflow.url(self._settings))]
         while True:
             asked_at = time.monotonic()
             remark = airflow.idle(self._settings)

@@ -5,9 +5,10 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -100,6 +101,9 @@ class Promoted:
     batch_id: int
     tables: Mapping[str, int]
     pause_seconds: float
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
 
 
 class Replay(Record):

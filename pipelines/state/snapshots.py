@@ -11,6 +11,7 @@ from duckdb import DuckDBPyConnection
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.tables import OPS_BATCHES, Table
+from pipelines.values import iso_utc
 
 LEDGER = OPS_BATCHES.name
 STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
@@ -45,6 +46,10 @@ class Snapshot:
     committed_at: datetime
     versions: Mapping[str, int]
     expired_before: Mapping[str, datetime | None]
+
+    def as_json(self) -> dict[str, Any]:
+        """The batch, when it was committed, and the version of each table."""
+        return {"batch_id": self.batch_id, "committed_at": iso_utc(self.committed_at), "tables": dict(self.versions)}
 
     def raise_if_missing(self, tables: Iterable[Table]) -> None:
         """Raises `NotFound` when the batch is from before one of the tables."""

@@ -1,1 +1,1 @@
-"""Values and progress as text, tables and lines on a terminal."""
+"""Results and progress as text and tables on a terminal: the only code that draws there."""

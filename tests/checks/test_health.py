@@ -50,7 +50,7 @@ def limited(settings: Settings, **limits: float) -> Settings:
 
 def test_healthy_system_meets_every_limit_and_its_readings_are_json(settings: Settings) -> None:
     readings = health.run(Health(), settings, NOW)
-    health.insist(readings)
+    health.raise_if_beyond(readings)
     told = {each["name"]: each for each in json.loads(json.dumps([reading.as_json() for reading in readings]))}
     assert told["heartbeat_seconds"]["value"] == 1.0
     assert told["lag_records"]["value"] == 0
@@ -102,7 +102,7 @@ def test_lake_at_a_uri_is_healthy_without_a_heartbeat(settings: Settings, monkey
     uri = Path(settings.lake_root).as_uri()
     monkeypatch.setattr(Settings, "lake_root", property(lambda _: uri))
     readings = health.run(Health(), settings, NOW)
-    health.insist(readings)
+    health.raise_if_beyond(readings)
     assert "lag_records" in {each.name for each in readings}
     assert not {each.name for each in readings} & {"heartbeat_seconds", "lag_seconds"}
 
@@ -128,7 +128,7 @@ def test_share_of_rejects_counts_the_last_hour_alone(settings: Settings) -> None
 
 def test_table_of_many_files_is_named_with_the_way_out(settings: Settings) -> None:
     with pytest.raises(Unhealthy, match=r"file_count of \S+ is \d+, at most 0 is right: `pts compact`"):
-        health.insist(health.run(Health(), limited(settings, file_count=0), NOW))
+        health.raise_if_beyond(health.run(Health(), limited(settings, file_count=0), NOW))
 
 
 def test_files_of_the_quality_table_count_where_there_is_one(settings: Settings) -> None:
@@ -136,4 +136,4 @@ def test_files_of_the_quality_table_count_where_there_is_one(settings: Settings)
     for _ in range(50):
         write_deltalake(str(folder), pa.table({"batch_id": [1]}), mode="append")
     with pytest.raises(Unhealthy, match=r"file_count of ops\.quality is 50, at most 49"):
-        health.insist(health.run(Health(), limited(settings, file_count=49), NOW))
+        health.raise_if_beyond(health.run(Health(), limited(settings, file_count=49), NOW))

@@ -14,6 +14,7 @@ from pipelines.checks.verify_checks import CHECKS, STAGES
 from pipelines.cli import main as cli
 from pipelines.errors import NotFound, Violation
 from pipelines.settings import Settings
+from pipelines.terminal.checks import verified_page
 from tests.checks.verify_defects import DEFECTS, IMPLIED, Defect
 from tests.healthy_lake import HealthyLake, healthy_lake
 from tests.oracle.makers import at
@@ -35,7 +36,7 @@ def test_healthy_lake_holds_what_its_ledger_says(tmp_path: Path) -> None:
 
     assert found.checks == tuple(check.name for check in CHECKS)
     gaps = "; offsets without a committed record: 1"
-    assert found.lines() == [
+    assert list(verified_page(found)) == [
         f"ship-events: 24 read = 21 accepted + 2 duplicates + 1 quarantined, in 3 batches up to batch 3{gaps}",
         "ship-routes: 5 read = 4 accepted + 0 duplicates + 1 quarantined, in 2 batches up to batch 3",
         f"All {len(CHECKS)} checks held: the tables at batch 3, the ledger up to batch 4.",

@@ -11,7 +11,7 @@ import pytest
 
 from expectations import check as job
 from expectations.pages import keep_newest
-from expectations.result import Checked, insist
+from expectations.result import Checked, raise_if_failed
 from expectations.suites import SUITES
 from expectations.truth import Severity, Suite, Truth
 from expectations.validation import Measured, validated
@@ -66,7 +66,7 @@ def test_every_expectation_of_a_sound_lake_is_met_and_noted_in_ops_quality(tmp_p
     found = checked(sound_lake(), tmp_path)
 
     assert not_met(found) == []
-    insist(found)
+    raise_if_failed(found)
     rows = LakeReader(str(tmp_path / "lake")).query("FROM ops.quality").to_pylist()
     assert {(row["table_name"], row["expectation"]) for row in rows} == {
         (suite.table.name, truth.name) for suite in SUITES for truth in suite.truths
@@ -142,7 +142,7 @@ def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_no
 
     assert found.outcome == "failed"
     with pytest.raises(ExpectationFailed) as failure:
-        insist(found)
+        raise_if_failed(found)
     assert "ops.batches ledger_ranges_meet is 1, expected 0 to 0: batch 1 starts ship-events/0 at offset 5" in str(
         failure.value
     )
@@ -153,7 +153,7 @@ def test_critical_failure_names_what_failed_and_what_to_do_and_a_warning_does_no
 
     only_warned = replace(found, results=tuple(each for each in found.results if not each.fails))
     assert only_warned.outcome == "warned"
-    insist(only_warned)
+    raise_if_failed(only_warned)
 
 
 @pytest.mark.parametrize("severity", ["critical", "warning"])
@@ -164,7 +164,7 @@ def test_expectation_that_cannot_be_evaluated_is_an_error_and_fails_the_check(
     found = checked(sound_lake(), tmp_path, only(text))
     assert [each.outcome for each in found.results] == ["error"]
     with pytest.raises(ExpectationFailed, match="could not be evaluated"):
-        insist(found)
+        raise_if_failed(found)
 
 
 def test_nothing_to_judge_by_is_unknown_for_a_warning_and_a_failure_for_what_is_critical(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from pipelines.io.kafka.producer import LogProducer
 from pipelines.live import topics
 from pipelines.settings import Api, Settings
 from pipelines.stack import simulate
-from pipelines.terminal.rendering import iso_utc
+from pipelines.values import iso_utc
 from tests.brokers import drain, empty_log
 from tests.integration.pts_process import process, settings_of, wait_until
 from tests.integration.topic_deletion import delete_topics

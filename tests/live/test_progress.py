@@ -1,6 +1,5 @@
 """The heartbeat goes on, whatever the job's threads do; and what they tell at one time is right."""
 
-import json
 import threading
 import time
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import OffsetRange, Offsets
 from pipelines.live import progress as module
 from pipelines.live.progress import LiveProgress
+from pipelines.progress import BatchDone, Step, reported_to
 from pipelines.state.heartbeat import last_beat
 from pipelines.state.ledger import LedgerRow
 
@@ -120,21 +120,19 @@ def test_log_that_ends_before_what_was_read_of_it_ends_the_job(tmp_path: Path, m
             made.check()
 
 
-def test_batches_are_told_while_the_heart_beats(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_batches_are_told_while_the_heart_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(position: Offsets, head: Offsets) -> int:
         time.sleep(0.001)  # the other thread's turn: without the lock both let go of one head
         return records_between(position, head)
 
     monkeypatch.setattr(module, "BEAT_SECONDS", 0)
     monkeypatch.setattr(module, "records_between", slowly)
-    with progress(tmp_path, monkeypatch, lambda: BATCH.end_offsets) as made:
+    told: list[Step] = []
+    with progress(tmp_path, monkeypatch, lambda: BATCH.end_offsets) as made, reported_to(told.append):
         for _ in range(100):
             made.batch_done(BATCH, 1.0)
         made.check()
-    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    assert [line["lag_records"] for line in lines] == [0] * 100
+    assert [step.lag_records for step in told if isinstance(step, BatchDone)] == [0] * 100
 
 
 def test_partition_that_is_ahead_makes_up_for_no_other_one() -> None:

@@ -14,6 +14,8 @@ from rich.console import Console
 from pipelines.errors import NotFound
 from pipelines.queries.explain import Explanation, explanation
 from pipelines.settings import Settings
+from pipelines.terminal.package import explanation_page
+from pipelines.terminal.page import show
 from tests.queries.package_rows import MOMENT, REPORTS, ROUTES, SCANS, report, route, scan
 
 RANGES = pa.list_(
@@ -115,7 +117,7 @@ def history(lake: GrowingLake) -> list[tuple[Any, ...]]:
 
 def page(explained: Explanation, width: int = 120) -> str:
     console = Console(file=io.StringIO(), width=width, color_system=None)
-    console.print(explained.render())
+    show(explanation_page(explained), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 

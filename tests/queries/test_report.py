@@ -13,6 +13,8 @@ from rich.console import Console
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.queries.report import PackageReport, package_report
 from pipelines.settings import Settings
+from pipelines.terminal.package import headline, package_page
+from pipelines.terminal.page import show
 from tests.queries.package_rows import REPORTS, ROUTES, SCANS, report, route, scan
 
 
@@ -30,14 +32,14 @@ def lake(
 
 def page(found: PackageReport) -> str:
     console = Console(file=io.StringIO(), width=120, color_system=None)
-    console.print(found.render())
+    show(package_page(found), console)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def test_headline_says_how_many_stops_remain_and_where_the_package_was_seen_last(tmp_path: Path) -> None:
     settings = lake(tmp_path, [scan(7)], [route(10)])
-    assert package_report(42, settings).headline == (
+    assert headline(package_report(42, settings)) == (
         "Package 42: 3 stops remain (stop 7 of 10), in transit, last seen Lyon FR at 2024-05-01T12:00:00.000005Z"
     )
 
@@ -65,7 +67,7 @@ def test_headline_says_how_many_stops_remain_and_where_the_package_was_seen_last
     ],
 )
 def test_headline_says_why_a_number_is_unknown(tmp_path: Path, scans: Any, routes: Any, expected: str) -> None:
-    assert expected in package_report(42, lake(tmp_path, scans, routes)).headline
+    assert expected in headline(package_report(42, lake(tmp_path, scans, routes)))
 
 
 def test_json_holds_every_record_with_its_kafka_coordinates(tmp_path: Path) -> None:
@@ -118,7 +120,7 @@ def test_text_of_a_record_is_neither_markup_nor_a_command_to_the_terminal(tmp_pa
 
 def test_scan_that_gold_has_not_folded_yet_is_shown(tmp_path: Path) -> None:
     found = package_report(42, lake(tmp_path, [scan(7)], [], reports=[]))
-    assert found.headline == "Package 42: its report follows with the next batch"
+    assert headline(found) == "Package 42: its report follows with the next batch"
     assert found.as_json()["report"] is None
     assert len(found.scans) == 1
 
@@ -134,7 +136,7 @@ def test_package_that_was_delivered_and_let_go_is_shown_as_it_was_then(tmp_path:
     settings = lake(tmp_path, [delivered], [last_route], reports=[])
     let_go(settings, report(delivered, last_route))
     found = package_report(42, settings)
-    assert found.headline == (
+    assert headline(found) == (
         "Package 42: 0 stops remain (stop 10 of 10), delivered and let go, last seen Lyon FR at "
         "2024-05-01T12:00:00.000005Z"
     )
@@ -148,7 +150,7 @@ def test_package_that_came_back_after_it_was_let_go_has_its_report_of_today(tmp_
     let_go(settings, report(delivered, route(10)))
     found = package_report(42, settings)
     assert found.is_expired is False
-    assert "1 stop remains (stop 9 of 10), returning" in found.headline
+    assert "1 stop remains (stop 9 of 10), returning" in headline(found)
 
 
 def test_unknown_package_is_not_found(tmp_path: Path) -> None:

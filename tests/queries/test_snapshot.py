@@ -31,7 +31,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def test_newest_batch_is_json_with_the_version_of_each_table(settings: Settings) -> None:
-    assert json.loads(json.dumps(run(Snapshot(), settings))) == {
+    assert json.loads(json.dumps(run(Snapshot(), settings).as_json())) == {
         "batch_id": 1,
         "committed_at": "2024-05-01T12:01:00.000000Z",
         "tables": {"gold.remaining_stops": 5},
@@ -39,7 +39,7 @@ def test_newest_batch_is_json_with_the_version_of_each_table(settings: Settings)
 
 
 def test_named_batch_has_the_versions_of_then(settings: Settings) -> None:
-    assert run(Snapshot(at_batch=0), settings)["tables"] == {"gold.remaining_stops": 4}
+    assert run(Snapshot(at_batch=0), settings).versions == {"gold.remaining_stops": 4}
 
 
 def test_batch_that_does_not_exist_is_refused(settings: Settings) -> None:

@@ -7,7 +7,8 @@ from rich.console import Console
 
 from pipelines.replay.compared import Compared, Sample, TableCompared
 from pipelines.replay.page import page
-from pipelines.replay.rendering import compared_table
+from pipelines.terminal.page import show
+from pipelines.terminal.replay import compared_page
 
 SAMPLE = Sample("changed", {"tracking_number": 42}, {"city": "<b>Köln</b>"}, {"city": None})
 DIFFERING = TableCompared(
@@ -49,7 +50,7 @@ def test_page_of_equal_tables_says_identical_and_has_no_samples() -> None:
 
 def test_terminal_has_a_line_for_each_table_and_each_column_that_differs() -> None:
     drawn = StringIO()
-    Console(width=200, file=drawn).print(compared_table(compared(DIFFERING, EQUAL)))
+    show(compared_page(compared(DIFFERING, EQUAL)), Console(width=200, file=drawn))
     lines = [[cell.strip() for cell in line.split("│")[1:-1]] for line in drawn.getvalue().splitlines()]
     assert ["gold.remaining_stops", "12,345", "12,346", "1", "0", "2,000", "1", "differs"] in lines
     assert ["city", "", "", "", "", "2,000", "", ""] in lines

@@ -11,6 +11,7 @@ from pipelines.commands import ReplayBuild, ReplayPlan
 from pipelines.errors import AnotherWriter, InvalidInput, LakeUnavailable, LogTruncated, NotFound
 from pipelines.replay import build, plan
 from pipelines.state.replay_records import Replays
+from pipelines.terminal.replay import plan_page
 from tests.replay.offline import PACK, Offline, connected
 
 Usage = namedtuple("Usage", "total used free")
@@ -32,7 +33,7 @@ def test_plan_says_what_is_read_from_where_and_what_is_made_of_it(lake: Offline)
     assert found.estimated_seconds is not None
     told = json.loads(json.dumps(found.as_json()))
     assert told["needed_bytes"] < told["free_bytes"]
-    assert found.lines()[0].startswith(f"Up to batch {found.fence} ")
+    assert next(plan_page(found)).startswith(f"Up to batch {found.fence} ")
     assert Replays(lake.settings.lake_root).all() == []
 
 

@@ -9,10 +9,13 @@ from pipelines.stack.demo_view import DemoView
 from pipelines.stack.watch import AirflowReady
 
 
-def test_line_about_all_pages_comes_once_airflow_answers(tmp_path: Path) -> None:
-    settings, said = Settings(home=tmp_path), list[str]()
-    view = DemoView(api=settings.api.url, board=settings.board.url)
-    watch: Any = [[], [AirflowReady()], []]
-    assert len(list(demo._rounds(watch, view, settings, said.append))) == 3
-    assert said == [view.places()]
-    assert f"board {settings.board.url}, " in said[0]
+def test_word_of_all_pages_comes_once_airflow_answers(tmp_path: Path) -> None:
+    class Screen:
+        def say_places(self, view: DemoView) -> None:
+            said.append(view.airflow)
+
+    screen: Any = Screen()
+    settings, said = Settings(home=tmp_path), list[str | None]()
+    watch: Any = [[], [AirflowReady("http://there")], []]
+    assert len(list(demo._rounds(watch, DemoView(), settings, screen))) == 3
+    assert said == ["http://there, as admin"]

@@ -108,10 +108,3 @@ def test_a_log_that_fails_ends_the_run() -> None:
 
     with pytest.raises(OSError, match="full"):
         simulate.append_paced(feed(5, 10, START), 0, None, FullLog(), threading.Event())
-
-
-def test_the_summary_reads_as_a_sentence() -> None:
-    summary = simulate.SimulateSummary(12_000, 11_600, 400, 6.0, 2_000.0)
-    assert str(summary) == (
-        "Appended 12,000 records (11,600 to ship-events, 400 to ship-routes) in 6.0 s: 2,000 records/s."
-    )

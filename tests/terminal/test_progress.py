@@ -5,7 +5,8 @@ import json
 
 from rich.console import Console
 
-from pipelines.terminal.progress import parse_batch, render_batch, show_line
+from pipelines.progress import parse_batch
+from pipelines.terminal.progress import render_batch, show_line
 
 BATCH = {
     "batch_id": 3,

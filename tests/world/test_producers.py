@@ -20,6 +20,8 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries.explain import explanation
 from pipelines.settings import Kafka, Settings
 from pipelines.state.lake_choices import FILE, check_choices, keep_choices
+from pipelines.terminal.package import explanation_page
+from pipelines.terminal.page import show
 from tests.oracle.judge import judge
 from tests.oracle.makers import route, scan
 from tests.oracle.records import LogRecord
@@ -81,7 +83,7 @@ def test_corrected_scan_is_counted_and_shown_although_the_first_one_counts(spark
         },
     ]
     told_as_text = io.StringIO()
-    Console(file=told_as_text, width=200).print(explained.render())
+    show(explanation_page(explained), Console(file=told_as_text, width=200))
     assert "city: Köln, not New York, NY" in told_as_text.getvalue()
     assert explained.as_json()["repeats"][1]["differs"]["city"] == {"counts": "New York, NY", "told": "Köln"}
 

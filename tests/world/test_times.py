@@ -19,7 +19,7 @@ from pipelines.io.kafka.log import SAME_CALENDAR_MS, KafkaLog, OffsetRange
 from pipelines.queries import quarantine
 from pipelines.queries.explain import explanation
 from pipelines.settings import Settings
-from pipelines.terminal.rendering import iso_utc, rows_of
+from pipelines.values import iso_utc, rows_of
 from tests.brokers import drain, empty_log, take_any_time
 from tests.comparison import archived, assert_lake_equals_log, in_micros
 from tests.frames import in_order

@@ -7,7 +7,7 @@ from typing import Any
 
 from pipelines.errors import printable
 from pipelines.tables import Table
-from pipelines.terminal.rendering import iso_utc
+from pipelines.values import iso_utc
 
 MOST_CHARACTERS_OF_A_VALUE = 200
 

@@ -25,7 +25,7 @@ from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
 from pipelines.tables import Table
-from pipelines.terminal.rendering import rows_of
+from pipelines.values import rows_of
 
 Spans = Iterable[tuple[int, int]]
 """Half-open ranges of a column's values; of times, in microseconds since the Unix epoch."""

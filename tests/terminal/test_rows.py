@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 from pipelines.errors import without_colours
-from pipelines.terminal.rendering import Form, as_json, write_table
+from pipelines.terminal.rows import Form, write_table
+from pipelines.values import as_json
 
 
 def written(table: pa.Table, form: Form) -> str:
