@@ -6,7 +6,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parent
 MAKES_ROWS = (
-    *("code_version.py", "contracts", "tables", "transforms", "graph.py", "session.py", "values.py"),
+    *("code_version.py", "contracts", "tables", "transforms", "graph.py", "session.py", "values.py", "wire_format.py"),
     *(f"io/{system}" for system in ("delta", "duckdb", "kafka", "spark")),
     *("state", "engine", "live", "maintenance", "replay"),
 )

@@ -14,8 +14,8 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 from pipelines.contracts.rules import Reason
-from pipelines.settings import WireFormat
 from pipelines.tables import EXPECTED
+from pipelines.wire_format import WireFormat
 
 Engine = Literal["duckdb", "spark"]
 MAX_BATCH = 2**63 - 1

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
@@ -38,7 +38,7 @@ class Security(SecretGroup, frozen=True):
     ca_file: Path | None = Field(
         default=None,
         description="PEM file with the certificates of the authorities that the brokers' certificates come from. "
-        "Empty: the public authorities that OpenSSL and Java know.",
+        "Unset: the public authorities that OpenSSL and Java know.",
     )
     certificate_file: Path | None = Field(
         default=None,
@@ -77,6 +77,14 @@ class Security(SecretGroup, frozen=True):
         """
         read = private_text if name == "key_file" else named_text
         return read(getattr(self, name), PREFIX + name.upper())
+
+    @field_validator("ca_file", "certificate_file", "key_file", mode="before")
+    @classmethod
+    def _names_a_file(cls, path: Any) -> Any:
+        """A variable that a deployment left empty would be the folder in which the process runs."""
+        if path == "":
+            raise ValueError("it names no file: unset it, or give it a path")
+        return path
 
     @field_validator("ca_file", "certificate_file", "key_file")
     @classmethod

@@ -23,8 +23,8 @@ from pipelines.secret import (
     of_keyring,
     secret_kinds,
 )
+from pipelines.wire_format import WireFormat
 
-WireFormat = Literal["csv", "json"]
 TimesWithoutOffset = Literal["utc", "quarantine"]
 Profile = Literal["plain", "secure"]
 

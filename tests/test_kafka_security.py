@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pipelines.errors import InvalidInput
 from pipelines.kafka_security import PREFIX, Security, hosts, is_loopback
@@ -119,3 +120,9 @@ def test_a_secret_comes_from_its_file_without_the_line_feed_of_an_editor(tmp_pat
     (tmp_path / "password").unlink()
     with pytest.raises(InvalidInput, match=r"PASSWORD_FILE=.*password cannot be read: No such file or directory\."):
         security.secret("password")
+
+
+@pytest.mark.parametrize("name", ["ca_file", "certificate_file", "key_file"])
+def test_variable_that_is_empty_names_no_file(name: str) -> None:
+    with pytest.raises(ValidationError, match="it names no file: unset it"):
+        Security.model_validate({"protocol": "SSL", name: ""})

@@ -9,7 +9,8 @@ from lab.faults.writing import Fields, csv_value, json_value
 from pipelines.contracts.examples import WIRE_FORMATS
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT, RECORD_TIMES_MS
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, WireField
-from pipelines.contracts.wire import Wire, WireFormat
+from pipelines.contracts.wire import Wire
+from pipelines.wire_format import WireFormat
 from tests.oracle import decode
 from tests.oracle.records import Header, LogRecord
 from tests.oracle.rejection import RejectedError

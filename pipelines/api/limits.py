@@ -1,16 +1,15 @@
 """How much clients may ask: requests per second and open streams, of one client and of all."""
 
 import time
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pipelines.api.problems import Problem
 from pipelines.settings import Api
-from pipelines.web.brake import Bucket, client_of, most_at_once
+from pipelines.web.brake import Brake, Bucket, client_of, most_at_once
 
 CLIENTS_KNOWN = 50_000
-"""Of more, those who asked longest ago are forgotten: they may ask as if for the first time."""
 
 
 class Limits:
@@ -20,17 +19,13 @@ class Limits:
         self._settings = settings
         self._clock = clock
         self._all = Bucket(most_at_once(settings.requests_per_second), clock())
-        self._clients: OrderedDict[str, Bucket] = OrderedDict()
+        self._clients = Brake(settings.client_requests_per_second, CLIENTS_KNOWN)
         self._open: Counter[str] = Counter()
 
     def request(self, host: str) -> None:
         """Counts a request of a client. Raises `Problem` where it is one too many."""
-        client, now, rate = client_of(host), self._clock(), self._settings.client_requests_per_second
-        bucket = self._clients.pop(client, None) or Bucket(most_at_once(rate), now)
-        self._clients[client] = bucket
-        if len(self._clients) > CLIENTS_KNOWN:
-            self._clients.popitem(last=False)
-        if seconds := bucket.seconds_until_next(rate, now):
+        now = self._clock()
+        if seconds := self._clients.seconds_until_next(client_of(host), now):
             raise Problem(429, "too-many-requests", "Too many requests", "This client asks too often.", seconds)
         if seconds := self._all.seconds_until_next(self._settings.requests_per_second, now):
             raise Problem(503, "overloaded", "Too many requests", "All clients together ask too often.", seconds)

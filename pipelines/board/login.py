@@ -5,7 +5,6 @@ import binascii
 import hmac
 import math
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from urllib.parse import urlsplit
 
@@ -15,7 +14,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pipelines.kafka_security import is_loopback
 from pipelines.settings import Board
-from pipelines.web.brake import Bucket, client_of
+from pipelines.web.brake import Brake, client_of
 
 GUESSES = 5
 GUESSES_PER_SECOND = 5 / 40
@@ -34,7 +33,7 @@ class Login:
         self._app = app
         self._board = board
         self._clock = clock
-        self._guesses: OrderedDict[str, Bucket] = OrderedDict()
+        self._guesses = Brake(GUESSES_PER_SECOND, CLIENTS_KNOWN, GUESSES)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, client = Headers(scope=scope), scope.get("client")
@@ -48,15 +47,11 @@ class Login:
         given = headers.get("authorization")
         if given is None:
             return PlainTextResponse("Log in.", 401, CHALLENGE)
-        bucket = self._guesses.setdefault(client, Bucket(GUESSES, self._clock()))
-        self._guesses.move_to_end(client)
-        if len(self._guesses) > CLIENTS_KNOWN:
-            self._guesses.popitem(last=False)
-        if seconds := bucket.seconds_until_next(GUESSES_PER_SECOND, self._clock(), GUESSES):
+        if seconds := self._guesses.seconds_until_next(client, self._clock()):
             return PlainTextResponse("Too many wrong passwords.", 429, {"Retry-After": str(math.ceil(seconds))})
         if not self._is_right(given, self._board.password.reveal()):
             return PlainTextResponse("Wrong user or password.", 401, CHALLENGE)
-        bucket.tokens += 1  # it was no guess
+        self._guesses.give_back(client)  # it was no guess
         return None
 
     def _is_right(self, given: str, password: str) -> bool:

@@ -1,9 +1,8 @@
 """How a deployment's producers write the values of a topic."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-WireFormat = Literal["csv", "json"]
+from pipelines.wire_format import WireFormat
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from pipelines.api import limits
 from pipelines.api.limits import Limits
 from pipelines.api.problems import Problem
 from pipelines.settings import Api
@@ -50,11 +49,3 @@ def test_streams_are_bounded_and_their_places_given_back() -> None:
     assert own.value.headers["Retry-After"] == of_all.value.headers["Retry-After"] == "30"
     with made.stream("192.0.2.1"), made.stream("192.0.2.1"), made.stream("192.0.2.2"):
         pass
-
-
-def test_clients_that_are_remembered_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "CLIENTS_KNOWN", 10)
-    made = Limits(Api())
-    for number in range(50):
-        made.request(f"192.0.2.{number}")
-    assert len(made._clients) == 10

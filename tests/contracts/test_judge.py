@@ -12,7 +12,8 @@ from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, load_examples
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import INPUT_TOPICS, MAX_JSON_LEVELS, SHIP_EVENTS, SHIP_ROUTES, Topic
-from pipelines.contracts.wire import Wire, WireFormat
+from pipelines.contracts.wire import Wire
+from pipelines.wire_format import WireFormat
 from tests.oracle.decode import timestamp
 from tests.oracle.records import LogRecord
 

@@ -15,8 +15,9 @@ from pipelines.errors import LakeMismatch, LogTruncated
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live import topics
 from pipelines.replay import build, compare, promote
-from pipelines.settings import Settings, Stream, WireFormat
+from pipelines.settings import Settings, Stream
 from pipelines.stack import simulate
+from pipelines.wire_format import WireFormat
 from tests.brokers import drain, empty_log
 from tests.comparison import assert_lake_equals_log, assert_messages_tell, expected_rows
 from tests.integration.log_reader import INPUTS, read_log

@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.rules import Reason
-from pipelines.contracts.wire import WireFormat
+from pipelines.wire_format import WireFormat
 
 ACCEPTED = "accepted"
-WIRE_FORMATS: tuple[WireFormat, ...] = ("csv", "json")
+WIRE_FORMATS: tuple[WireFormat, ...] = get_args(WireFormat)
 
 _VALUE_MEMBERS = {f"{wire_format}{suffix}" for wire_format in WIRE_FORMATS for suffix in ("", "_hex")}
 _MEMBERS = {"name", "timestamp", "key", "key_hex", "value_is_null", "verdict"} | _VALUE_MEMBERS

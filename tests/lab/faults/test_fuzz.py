@@ -18,8 +18,8 @@ from lab.faults.records import LANES, Lane, lane, record
 from pipelines.contracts import judge as offline
 from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.contracts.wire import WireFormat
 from pipelines.transforms import judge as rules
+from pipelines.wire_format import WireFormat
 from tests.oracle import csv_record, decode, json_object
 from tests.oracle.records import LogRecord
 
