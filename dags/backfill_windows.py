@@ -13,10 +13,10 @@
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, Param
 
-from dags.fleet import FLEET, WINDOW_TABLES, assets
+from dags.fleet import FLEET, assets
 from dags.pts_operator import PtsOperator
 from pipelines.commands import Backfill
-from pipelines.tables import SILVER_SHIP_EVENTS
+from pipelines.tables import SILVER_SHIP_EVENTS, WINDOW_TABLES
 
 NAMES = [table.name for table in WINDOW_TABLES]
 

@@ -9,17 +9,9 @@ from airflow.sdk import Asset, BaseNotifier
 
 from dags.pts_operator import PTS
 from pipelines.commands import Alert
-from pipelines.tables import (
-    GOLD_BUSIEST_STOPS,
-    GOLD_CARRIER_THROUGHPUT,
-    GOLD_FAILED_DELIVERY_ALERTS,
-    GOLD_STOP_ACTIVITY,
-    TABLES,
-    Table,
-)
+from pipelines.tables import TABLES, Table
 
-WINDOW_TABLES = (GOLD_STOP_ACTIVITY, GOLD_BUSIEST_STOPS, GOLD_CARRIER_THROUGHPUT, GOLD_FAILED_DELIVERY_ALERTS)
-GOLD_TABLES = tuple(table for table in TABLES if table.name.startswith("gold."))
+GOLD_TABLES = tuple(table for table in TABLES if table.layer == "gold")
 
 ALERT_SECONDS = 60
 

@@ -126,10 +126,6 @@ class Publication:
     sources: Mapping[Topic, str]
 
 
-ROW_TIMES = "window_start", "occurred_at"
-"""By one of them, the rows of a fold that follows are made anew for an interval of event time."""
-
-
 @dataclass(frozen=True)
 class Flow:
     """One table's growth by one micro-batch.
@@ -160,8 +156,8 @@ class Flow:
     is_deferred_when_large: bool = False
 
     def __post_init__(self) -> None:
-        if self.is_fold and self.turn and not set(ROW_TIMES) & set(self.into.column_names):
-            raise ValueError(f"{self.into.name} has no {' or '.join(ROW_TIMES)}: its rows could not be made anew.")
+        if self.is_fold and self.turn and self.into.row_time is None:
+            raise ValueError(f"{self.into.name} names no row_time: its rows could not be computed again.")
 
     @property
     def is_fold(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.tables import TABLES
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
 from tests.oracle.records import LogRecord
@@ -14,16 +15,7 @@ from tests.oracle.tables import expected_tables
 
 Rows = list[dict[str, Any]]
 
-COMPARED = (
-    "silver.ship_events",
-    "silver.ship_routes",
-    "silver.quarantine",
-    "gold.remaining_stops",
-    "gold.stop_activity",
-    "gold.busiest_stops",
-    "gold.carrier_throughput",
-    "gold.failed_delivery_alerts",
-)
+COMPARED = tuple(table.name for table in TABLES if table.layer in ("silver", "gold"))
 
 
 def expected_rows(records: Iterable[LogRecord], wire_format: str = "csv") -> dict[str, Rows]:

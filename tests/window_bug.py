@@ -2,15 +2,11 @@
 
 from collections.abc import Iterable
 
+from pipelines import tables
 from pipelines.graph import Flow
 from tests.planted import planted
 
-WINDOW_TABLES = {
-    "gold.stop_activity": "window_start",
-    "gold.busiest_stops": "window_start",
-    "gold.carrier_throughput": "window_start",
-    "gold.failed_delivery_alerts": "occurred_at",
-}
+WINDOW_TABLES = {table.name: str(table.row_time) for table in tables.WINDOW_TABLES}
 """Each with the column by which a row belongs to an interval."""
 
 COUNTS = ("scan_count", "failure_count")

@@ -12,6 +12,10 @@ from tests.comparison import expected_rows, stored_rows
 from tests.oracle.records import LogRecord
 
 PACKAGES, FAILING, HOURS = 300, 50, 4
+OF_PACKAGES = ("silver.ship_events", "silver.ship_routes", "gold.remaining_stops", "gold.failed_delivery_alerts")
+OF_HOURS = ("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput")
+SAMPLED = (*OF_PACKAGES, "silver.quarantine", *OF_HOURS)
+"""The tables of which rows are compared."""
 HOUR_MICROS = 3_600_000_000
 OCCURRED_AT = """TRY_CAST(trim(string_split(try(decode(value)), ',')[2], '"') AS TIMESTAMPTZ)"""
 """The time of a scan, as one finds it without the contract: null, or a wrong one, for some that break that."""
@@ -66,13 +70,7 @@ def _of_packages(connection: duckdb.DuckDBPyConnection) -> Sample:
     of_them = f"tracking_number IN ({listed})"
     return Sample(
         _records(connection, f"key IN ({keys})"),
-        {
-            "silver.ship_events": of_them,
-            "silver.ship_routes": of_them,
-            "silver.quarantine": f"key IN ({keys})",
-            "gold.remaining_stops": of_them,
-            "gold.failed_delivery_alerts": of_them,
-        },
+        dict.fromkeys(OF_PACKAGES, of_them) | {"silver.quarantine": f"key IN ({keys})"},
     )
 
 
@@ -91,7 +89,7 @@ def _of_hour(connection: duckdb.DuckDBPyConnection, begin: int, end: int) -> Sam
     within = f"epoch_us(window_start) >= {begin} AND epoch_us(window_end) <= {end}"
     return Sample(
         _records(connection, f"kafka_topic = 'ship-events' AND epoch_us({OCCURRED_AT}) BETWEEN {begin} AND {end} - 1"),
-        dict.fromkeys(("gold.stop_activity", "gold.busiest_stops", "gold.carrier_throughput"), within),
+        dict.fromkeys(OF_HOURS, within),
         lambda row: bool(row["window_start"] >= begin and row["window_end"] <= end),
     )
 

@@ -13,7 +13,7 @@ from pipelines.commands import Backfill
 from pipelines.contracts.rules import ALERT_WINDOW, SLIDING_WINDOW, TUMBLING_WINDOW
 from pipelines.engine.batch import maintenance_batch
 from pipelines.errors import InvalidInput
-from pipelines.graph import FLOWS, ROW_TIMES, Current, Flow, with_dependents
+from pipelines.graph import FLOWS, Current, Flow, with_dependents
 from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
@@ -200,7 +200,7 @@ def _rows_at(lake: Lake, versions: Mapping[str, int], table: Table) -> str:
 
 def within(table: Table, spans: Spans) -> str:
     """SQL: whether a row of a window table belongs to one of the intervals."""
-    return _is_in(next(name for name in ROW_TIMES if name in table.column_names), spans)
+    return _is_in(str(table.row_time), spans)
 
 
 def _is_in(column: str, spans: Spans) -> str:

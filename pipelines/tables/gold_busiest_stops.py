@@ -9,6 +9,7 @@ GOLD_BUSIEST_STOPS = Table(
     "country, state, city and postal code (by code point), nulls first.",
     grain="one row per window and rank",
     key=("window_start", "rank"),
+    row_time="window_start",
     z_order_by=("window_start",),
     statistics=("window_start",),
     constraints={

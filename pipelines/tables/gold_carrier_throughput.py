@@ -9,6 +9,7 @@ GOLD_CARRIER_THROUGHPUT = Table(
     grain="one row per hour, carrier and status with at least one scan",
     key=("window_start", "carrier_code", "status_code"),
     measures=("scan_count",),
+    row_time="window_start",
     z_order_by=("window_start",),
     statistics=("window_start",),
     constraints={

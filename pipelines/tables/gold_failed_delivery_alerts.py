@@ -8,6 +8,7 @@ GOLD_FAILED_DELIVERY_ALERTS = Table(
     doc="Failed deliveries (status DF) that are at least the third of their package within an hour.",
     grain="one row per package and moment of such a failed delivery",
     key=("tracking_number", "occurred_at"),
+    row_time="occurred_at",
     z_order_by=("occurred_at",),
     statistics=("tracking_number", "occurred_at"),
     constraints={

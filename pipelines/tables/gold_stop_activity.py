@@ -10,6 +10,7 @@ GOLD_STOP_ACTIVITY = Table(
     grain="one row per window and stop with at least one scan",
     key=("window_start", "country", "state", "city", "postal_code"),
     measures=("scan_count", "delivered_count", "failed_count"),
+    row_time="window_start",
     z_order_by=("window_start",),
     statistics=("window_start",),
     constraints={

@@ -57,6 +57,8 @@ class Table:
             every row that holds by the one holds by the other.
         is_append_only: Rows are never changed or removed.
         follows_log: Whether the rows follow from the log, so that a replay makes them again.
+        row_time: The column of event time by which a row belongs to an interval, so that `pts backfill` can compute its
+            rows again; None for rows that are of no one time.
         expiry: Which rows `pts expire` lets go; none when not set.
         owner: Who answers for it.
     """
@@ -73,8 +75,14 @@ class Table:
     earlier_constraints: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     is_append_only: bool = False
     follows_log: bool = True
+    row_time: str | None = None
     expiry: Expiry | None = None
     owner: str = "tracking"
+
+    @property
+    def layer(self) -> str:
+        """The schema: bronze, silver, gold or ops."""
+        return self.name.partition(".")[0]
 
     @property
     def folder(self) -> str:

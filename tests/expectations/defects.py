@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pipelines.settings import Quality
+from pipelines.tables import EXPECTED
 from tests.checks.verify_defects.planting import EVENTS, FIRST, ROUTES, Plant, again, all_of, change, ledger
 from tests.healthy_lake import HealthyLake, healthy_lake
 from tests.oracle.makers import at
@@ -73,7 +74,15 @@ REDRIVEN = {
     "kafka_timestamp": at("10:00"),
 }
 
-TWO_OF_A_KEY = {
+
+def _first_row_twice(table: str) -> Plant:
+    def plant(lake: HealthyLake) -> None:
+        lake.tables[table].append(lake.tables[table][0])
+
+    return plant
+
+
+TWO_OF_A_KEY = {table.name: _first_row_twice(table.name) for table in EXPECTED} | {
     "silver.ship_events": change("silver.ship_events", {"current_stop_id": 0}, tracking_number=43, current_stop_id=1),
     "silver.ship_routes": change("silver.ship_routes", {"kafka_offset": 0}, kafka_offset=1),
     "silver.quarantine": change(

@@ -1,4 +1,4 @@
-"""The gold tables from the distinct accepted scans and the route versions."""
+"""The gold tables, each by a function of its name, from the distinct accepted `scans` and the versions of `routes`."""
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
@@ -89,10 +89,10 @@ def stop_activity(scans: Iterable[Row]) -> list[Row]:
     ]
 
 
-def busiest_stops(activity: Iterable[Row]) -> list[Row]:
+def busiest_stops(scans: Iterable[Row]) -> list[Row]:
     """The ten stops of each window with the most scans; equals in the order of their names, nulls first."""
     windows: dict[int, list[Row]] = defaultdict(list)
-    for row in activity:
+    for row in stop_activity(scans):
         windows[row["window_start"]].append(row)
     return [
         {"window_start": row["window_start"], "window_end": row["window_end"], "rank": rank}

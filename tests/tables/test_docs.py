@@ -84,8 +84,8 @@ def test_table_has_the_columns_that_readers_rely_on_in_their_order(name: str) ->
     assert tuple(column for column in BY_NAME[name].column_names if column in AT_LEAST[name]) == AT_LEAST[name]
 
 
-def test_columns_of_every_table_are_pinned() -> None:
-    assert EXACT.keys() | AT_LEAST.keys() == BY_NAME.keys()
+def test_tables_that_readers_rely_on_are_there() -> None:
+    assert EXACT.keys() | AT_LEAST.keys() <= BY_NAME.keys()
 
 
 def _end_of(section: list[str]) -> int:

@@ -47,7 +47,7 @@ def doubled(rows: list[Row]) -> list[Row]:
 
 
 @pytest.mark.parametrize("spoil", [halved, doubled])
-@pytest.mark.parametrize("table", COMPARED)
+@pytest.mark.parametrize("table", sample.SAMPLED)
 def test_table_with_other_rows_does_not(
     table: str, spoil: Callable[[list[Row]], list[Row]], dump: Path, lake: HealthyLake, tmp_path: Path
 ) -> None:
