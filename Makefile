@@ -43,7 +43,7 @@ mutations: $(READY) ## Break each rule of the tables on purpose: a test must fai
 faults: $(READY) ## Kill, freeze, fill and damage the real stack: nothing may be lost (make faults N=500 ONLY=kill-job, or CASE=kill-job:17)
 	$(VENV)/bin/python -m lab.faults $(if $(N),--cases $(N)) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(CASE)
 
-fuzz: $(READY) ## Judge a million random records three times, and insist on one verdict (make fuzz N=20000 SEED=7)
+fuzz: $(READY) ## Judge a million random records three times, and require one verdict (make fuzz N=20000 SEED=7)
 	$(VENV)/bin/python -m lab.faults.fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED))
 
 poison: $(READY) ## Measure what bad and large records cost (make poison N=100000)
@@ -55,7 +55,7 @@ soak: $(READY) ## Run the job for half an hour with all maintenance beside it: i
 bench: $(READY) ## Compare the job with its peers, see docs/benchmarks.md (make bench ARGS="--scans 50000 --repeats 1")
 	$(VENV)/bin/python -m lab.benchmarks $(ARGS)
 
-lock: $(READY) ## Resolve requirements.lock anew from pyproject.toml
+lock: $(READY) ## Resolve requirements.lock again from pyproject.toml
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --extra dev pyproject.toml -o requirements.lock
 	$(VENV)/bin/uv pip compile --quiet --python-version 3.11 --generate-hashes --group site -o infra/site.lock
 
@@ -77,7 +77,7 @@ docs: $(READY) ## Regenerate the pages of docs/ that are derived from the code
 	$(VENV)/bin/python -m pipelines.cli.docs exit-codes > docs/reference/exit-codes.md
 	$(VENV)/bin/python infra/decisions.py > docs/adr/index.md
 
-screenshots: $(READY) ## Take the pictures in docs/images anew, of the real Airflow (needs Chromium, some ten minutes)
+screenshots: $(READY) ## Take the pictures in docs/images again, of the real Airflow (needs Chromium, some ten minutes)
 	$(VENV)/bin/python -m infra.screenshots
 
 clean: ## Delete the tools (not the data under var)

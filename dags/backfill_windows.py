@@ -1,4 +1,4 @@
-"""Makes the windows and alerts of a day anew, where they are not what silver says.
+"""Recomputes the windows and alerts of a day, where they are not what silver says.
 
 - **Purpose.** The live job keeps all windows right, late scans included. This is the nightly proof of it, and mends
   what a mistake of the past left. Any past range: *Backfill* on this page, or `pts airflow backfill create
@@ -6,9 +6,9 @@
   `--run-backwards` for the newest first, `--reprocess-behavior completed` for days that have a run already).
 - **Owner.** tracking.
 - **Idempotent.** What is right is not written again; each table gets one commit. The live job goes on, and waits only
-  while a day with wrong rows is made anew. A day can be run at any time, in any order, and again after any cut.
+  while a day with wrong rows is rebuilt. A day can be run at any time, in any order, and again after any cut.
 - **On failure.** The task's last line says what to do. Code 9: another command has the lake, the retry waits for it.
-  Code 11: no complete batch yet. Code 7: see "The lake does not fit" in docs/runbook.md.
+  Code 11: no consistent batch yet. Code 7: see "The lake does not fit" in docs/runbook.md.
 """
 
 from airflow.sdk import DAG, CronDataIntervalTimetable, Param
@@ -22,7 +22,7 @@ NAMES = [table.name for table in WINDOW_TABLES]
 
 with DAG(
     dag_id="backfill_windows",
-    description="Windows and alerts of each day, made anew where they are wrong.",
+    description="Windows and alerts of each day, rebuilt where they are wrong.",
     doc_md=__doc__,
     schedule=CronDataIntervalTimetable("0 0 * * *", timezone="UTC"),
     params={

@@ -5,7 +5,7 @@
 - **Owner.** tracking.
 - **Idempotent.** It reads the versions of one batch, and adds its results under the time of the check.
 - **On failure.** Code 17: a critical expectation is not met, and its sentence says what to do. Warnings are in the log
-  and on the page; they fail nothing. Code 11: no complete batch yet.
+  and on the page; they fail nothing. Code 11: no consistent batch yet.
 """
 
 from airflow.sdk import DAG, CronTriggerTimetable, Param

@@ -6,7 +6,7 @@
 - **Idempotent.** It only reads what is live. Cut off, the retry goes on with the replay where it stood.
 - **On failure.** Code 14: rows differ. The replay `verify-<batch>` is kept, with a page that shows counts and samples,
   until you drop it (`pts replay drop`) or a later one differs, too: see "Correcting history" in docs/runbook.md. Code 2
-  with the fence as a parameter: that replay was begun by other code; drop it and clear the task.
+  with the as-of batch as a parameter: that replay was begun by other code; drop it and clear the task.
 """
 
 from datetime import timedelta

@@ -12,5 +12,5 @@ def one_row_per_key(table: Table) -> Truth:
         meaning=f"{table.grain.capitalize()}: number of keys ({key}) that are there more than once.",
         sql=f"SELECT count(*) FROM (SELECT {key} FROM {table.name} GROUP BY {key} HAVING count(*) > 1)",
         catches="a write that was made twice, or another program that wrote to the table.",
-        remedy="`pts verify` names the row; see the runbook, 'A table was changed', for who wrote it and the way out.",
+        remedy="`pts verify` names the row; see the runbook, 'A table was changed', for who wrote it and the remedy.",
     )

@@ -31,7 +31,7 @@ def run(command: commands.Check, settings: Settings) -> Checked:
     a batch is named.
 
     Raises:
-        NotFound: There is no such batch, no batch is complete yet, or its versions are gone.
+        NotFound: There is no such batch, no batch is consistent yet, or its versions are gone.
         LakeUnavailable: The lake cannot be read, or the results cannot be written.
     """
     at = snapshot(settings.lake_root, command.at_batch)

@@ -164,7 +164,7 @@ class Simulate(Command):
 
 
 class Topics(Command):
-    """Creates the topics of the contract, or insists on them."""
+    """Creates the topics of the contract, or requires them."""
 
     words = ("topics",)
 
@@ -175,7 +175,7 @@ class Seal(Command):
     Attributes:
         drain: Moves what is there at its start and no more.
         new_keys: Makes a key store beside kept topics that hold records: those that were sealed by another one stay so.
-        skip_lost: Goes on with the oldest record that is left where intake has let go of some that were not moved.
+        skip_lost: Goes on with the oldest record that is left where intake has deleted some that were not moved.
     """
 
     words = ("seal",)
@@ -183,7 +183,7 @@ class Seal(Command):
     new_keys: Annotated[bool, Option("--new-keys", "Make a key store though the kept topics have records already.")] = (
         False
     )
-    skip_lost: Annotated[bool, Option("--skip-lost", "Go on where intake topics have let go of records too early.")] = (
+    skip_lost: Annotated[bool, Option("--skip-lost", "Go on where intake topics have deleted records too early.")] = (
         False
     )
 
@@ -271,14 +271,14 @@ class Judge(Command):
 
 
 class Rebuild(Command):
-    """Gold tables made anew from silver."""
+    """Gold tables rebuilt from silver."""
 
     words = ("rebuild",)
     tables: Annotated[tuple[str, ...], Argument("For example gold.stop_activity.")] = Field(min_length=1)
 
 
 class Expire(Command):
-    """Rows of the gold tables that are older than their retention let go; with `dry_run`, only counted."""
+    """Rows of the gold tables that are older than their retention removed; with `dry_run`, only counted."""
 
     words = ("expire",)
     dry_run: Annotated[bool, Option("--dry-run", "Only count what would go.")] = False
@@ -308,7 +308,7 @@ class Check(Command):
 
 
 class Backfill(Command):
-    """Window tables' rows of an interval of event time made anew; with `dry_run`, only compared.
+    """Window tables' rows of an interval of event time recomputed; with `dry_run`, only compared.
 
     Attributes:
         begin, end: The interval, `[begin, end)`.
@@ -357,7 +357,7 @@ class ReplayBuild(Command):
 
 
 class ReplayCompare(Command):
-    """Live and shadow at the fence, row for row.
+    """Live and shadow at the as-of batch, row for row.
 
     Attributes:
         replay_id: The replay.
@@ -416,7 +416,7 @@ class QuarantineShow(Command):
 
 
 class QuarantineRedrive(Command):
-    """Records that were rejected for these reasons judged anew; with `dry_run`, only counted."""
+    """Records that were rejected for these reasons judged again; with `dry_run`, only counted."""
 
     words = ("quarantine", "redrive")
     reasons: Annotated[tuple[Reason, ...], Option("--reason", "Why they had been rejected; may be given again.")] = (

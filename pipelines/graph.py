@@ -15,10 +15,10 @@ records runs where Spark reads them, in a task for each part of the log; one tha
 job's process. In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the
 others. Live and replay run these same flows; only the range of the log and the lake differ.
 
-There are two paces. The records, and what people watch (─), move with every batch. The rest (┄) follows: every
-`PTS_STREAM__FOLLOW_SECONDS`, all of it is brought up to one earlier batch, one turn (`Flow.turn`) in each of the next
-batches, so that none of them gets long. What people watch joins the rest where it is large (`is_deferred_when_large`).
-Where each table stands is its position in the ledger.
+There are two paces. The records, and what people watch (─), move with every batch. The rest (┄) catches up: every
+`PTS_STREAM__FOLLOW_SECONDS`, a round brings all of it to one earlier batch, one group (`Flow.catch_up_group`) in each
+of the next batches, so that none of them gets long. What people watch joins the rest where it is large
+(`is_deferred_when_large`). The ledger has each table's position.
 """
 
 from collections.abc import Iterable, Mapping
@@ -80,7 +80,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Current:
-    """A table as it stands before the flow; with what it has let go and could have to go on from."""
+    """A table as it is before the flow; with what it has removed and could have to go on from."""
 
     table: Table
     expired: Table | None = None
@@ -137,13 +137,13 @@ class Flow:
         reads: What the query reads, by the names that it has there.
         write: `append` adds the rows; `merge` replaces the rows of the table that have the same key; `add` adds the
             table's measures to those of the row with the same key.
-        turn: Of a flow that follows the batches: those of one turn run in the same batch. None: it is in every batch.
+        catch_up_group: Flows of one group catch up in the same batch. None: the flow is in every batch.
         publishes: Messages about the changed rows.
         is_deferred_when_large: Whether the table takes several batches at once where it is so large that rewriting its
             files for each would take longer than all else. What is published is in time all the same.
 
     Raises:
-        ValueError: A fold that follows has rows without a time.
+        ValueError: A fold that catches up has rows without a time.
     """
 
     name: str
@@ -151,12 +151,12 @@ class Flow:
     by: str
     reads: Mapping[str, Read]
     write: Literal["append", "merge", "add"] = "append"
-    turn: str | None = None
+    catch_up_group: str | None = None
     publishes: Publication | None = None
     is_deferred_when_large: bool = False
 
     def __post_init__(self) -> None:
-        if self.is_fold and self.turn and self.into.row_time is None:
+        if self.is_fold and self.catch_up_group and self.into.row_time is None:
             raise ValueError(f"{self.into.name} names no row_time: its rows could not be computed again.")
 
     @property
@@ -175,7 +175,7 @@ class Flow:
 
     @property
     def archive(self) -> Table | None:
-        """Where rows go that the table lets go and that may have to come back."""
+        """Where rows go that the table removes and that may have to come back."""
         return next((read.expired for read in self.reads.values() if isinstance(read, Current) and read.expired), None)
 
 
@@ -212,14 +212,14 @@ FLOWS = (
     Flow("keep_routes", BRONZE_SHIP_ROUTES, BRONZE_RECORDS, {"records": Judged(SHIP_ROUTES)}),
     Flow("reject_events", SILVER_QUARANTINE, REJECTED, {"records": Judged(SHIP_EVENTS)}),
     Flow("reject_routes", SILVER_QUARANTINE, REJECTED, {"records": Judged(SHIP_ROUTES)}),
-    Flow("stop_activity", GOLD_STOP_ACTIVITY, STOP_ACTIVITY, {"scans": NEW_SCANS}, write="add", turn="stops"),
+    Flow("stop_activity", GOLD_STOP_ACTIVITY, STOP_ACTIVITY, {"scans": NEW_SCANS}, write="add", catch_up_group="stops"),
     Flow(
         "busiest_stops",
         GOLD_BUSIEST_STOPS,
         BUSIEST_STOPS,
         {"scans": NEW_SCANS, "activity": Current(GOLD_STOP_ACTIVITY)},
         write="merge",
-        turn="stops",
+        catch_up_group="stops",
     ),
     Flow(
         "carrier_throughput",
@@ -227,7 +227,7 @@ FLOWS = (
         CARRIER_THROUGHPUT,
         {"scans": NEW_SCANS},
         write="add",
-        turn="carriers",
+        catch_up_group="carriers",
     ),
     Flow(
         "failed_delivery_alerts",
@@ -235,14 +235,14 @@ FLOWS = (
         FAILED_DELIVERY_ALERTS,
         {"new_scans": NEW_SCANS, "scans": Around(NEW_SCANS, ALERT_WINDOW)},
         write="merge",
-        turn="alerts",
+        catch_up_group="alerts",
     ),
 )
 
 DEFERRED_WHEN_LARGE = tuple(flow.into.name for flow in FLOWS if flow.is_deferred_when_large)
 
-TURNS = tuple(dict.fromkeys(flow.turn for flow in FLOWS if flow.turn))
-"""The turns, in order."""
+CATCH_UP_GROUPS = tuple(dict.fromkeys(flow.catch_up_group for flow in FLOWS if flow.catch_up_group))
+"""The groups, in the order of a round."""
 
 
 def flows_into(table: Table, flows: Iterable[Flow] = FLOWS) -> tuple[Flow, ...]:

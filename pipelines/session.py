@@ -57,7 +57,7 @@ PROPERTIES = {
     # HotSpot never compiles a method of more than 8000 bytes of bytecode; Spark's own limit is 65535. Above this one,
     # Spark runs a plan step by step, and copies the rows between two steps.
     "spark.sql.codegen.hugeMethodLimit": "8000",
-    # Shuffles have few partitions anyway; planning each of their stages anew is a job more for every one.
+    # Shuffles have few partitions anyway; planning each of their stages again is a job more for every one.
     "spark.sql.adaptive.enabled": "false",
     # The state of a Delta log of a few thousand files fits one task; the default is 50.
     "spark.databricks.delta.snapshotPartitions": "1",
@@ -65,7 +65,7 @@ PROPERTIES = {
     "spark.python.sql.dataFrameDebugging.enabled": "false",
     # Files are named to Spark (`Lake.scan`); above so many it would look at each of them in a job.
     "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",
-    # The job plans its reads anew in each batch; consumers of the last one, and what they have
+    # The job plans its reads again in each batch; consumers of the last one, and what they have
     # fetched ahead, are of no use for long.
     "spark.kafka.consumer.cache.timeout": "5s",
     "spark.kafka.consumer.cache.evictorThreadRunInterval": "5s",
@@ -73,9 +73,9 @@ PROPERTIES = {
     "spark.kafka.consumer.fetchedData.cache.evictorThreadRunInterval": "5s",
     # Every hash table and sort begins with a page, by default of a 32nd of the heap: zeroed, and soon garbage.
     "spark.buffer.pageSize": "2m",
-    # Records may be large: where Spark reads and writes Parquet (a replay of what Kafka let go, a comparison), it holds
-    # few rows at once, not 4,096 and 100. What a reader holds of a column of many bytes grows by a fifth, not to twice
-    # what is needed, and is let go after its rows.
+    # Records may be large: where Spark reads and writes Parquet (a replay of what Kafka deleted, a comparison), it
+    # holds few rows at once, not 4,096 and 100. What a reader holds of a column of many bytes grows by a fifth, not to
+    # twice what is needed, and is freed after its rows.
     "spark.sql.parquet.columnarReaderBatchSize": "16",
     "spark.sql.inMemoryColumnarStorage.hugeVectorThreshold": "8m",
     "spark.sql.inMemoryColumnarStorage.hugeVectorReserveRatio": "1.2",

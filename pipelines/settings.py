@@ -173,8 +173,8 @@ class Stream(BaseModel, frozen=True, extra="forbid"):
     follow_seconds: float = Field(
         default=60.0,
         ge=0,
-        description="Seconds between two turns of the tables that need not move with every batch: windows and alerts. "
-        "Each write costs about the same for few rows as for many. Keep it well below "
+        description="Seconds between two catch-up rounds of the tables that need not move with every batch: windows "
+        "and alerts. Each write costs about the same for few rows as for many. Keep it well below "
         "PTS_HEALTH__FRESHNESS_SECONDS, which alarms when they stay behind.",
     )
 
@@ -210,8 +210,8 @@ class Health(BaseModel, frozen=True, extra="forbid"):
     freshness_seconds: float = Field(
         default=600.0,
         gt=0,
-        description="How long a batch may be in the ledger before every table has it. Windows follow "
-        "every PTS_STREAM__FOLLOW_SECONDS; below twice that, an ordinary turn alarms.",
+        description="How long a batch may be in the ledger before every table has it. Windows catch "
+        "up every PTS_STREAM__FOLLOW_SECONDS; below twice that, an ordinary round alarms.",
     )
     airflow_task_seconds: float = Field(
         default=900.0,
@@ -276,7 +276,7 @@ class Compact(BaseModel, frozen=True, extra="forbid"):
         description="How long a file stays after the newest version stopped to need it, in hours: so far back tables "
         "can be read as of a batch, and so long a reader may take. Below a day, a query that runs over night would "
         "lose its files; above a week, Delta's checkpoints no longer tell when a file was replaced. What a replay, its "
-        "rollback or the newest complete batch needs stays for longer.",
+        "rollback or the newest consistent batch needs stays for longer.",
     )
 
 

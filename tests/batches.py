@@ -10,9 +10,9 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.wire import Wire
-from pipelines.engine.batch import Batch, Following, TablePositions
+from pipelines.engine.batch import Batch, CatchUp, TablePositions
 from pipelines.engine.micro_batch import MicroBatch
-from pipelines.graph import FLOWS, TURNS, Flow
+from pipelines.graph import CATCH_UP_GROUPS, FLOWS, Flow
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
@@ -93,19 +93,19 @@ def run(
     spark: SparkSession,
     records: Sequence[LogRecord],
     todo: Iterable[Batch],
-    following: Callable[[Batch], Following | None] = lambda batch: Following(TURNS, batch.end_position),
+    catch_up: Callable[[Batch], CatchUp | None] = lambda batch: CatchUp(CATCH_UP_GROUPS, batch.end_position),
     wires: Mapping[str, Wire] = WIRES,
     flows: Sequence[Flow] = FLOWS,
 ) -> tuple[list[LedgerRow], MemoryLog]:
     """Runs the batches on a lake, after those that its ledger has.
 
-    What follows moves with every batch, and as far, unless `following` says otherwise of a batch without a word on it.
+    What follows moves with every batch, and as far, unless `catch_up` says otherwise of a batch without a word on it.
     """
     log: Any = MemoryLog(spark, records)
     ledger = Ledger(lake)
     positions, rows = TablePositions.after(ledger.last(), ledger), []
     for batch in todo:
-        asked = batch if batch.following else replace(batch, following=following(batch))
+        asked = batch if batch.catch_up else replace(batch, catch_up=catch_up(batch))
         rows.append(MicroBatch(asked, positions, lake, log, wires, flows).run(ledger))
         positions = positions.then(rows[-1], asked)
     return rows, log

@@ -1,8 +1,8 @@
 """A small lake in which everything is as it should be, written without the job and without a JVM.
 
 It has what an old lake has: duplicates, rejects of both topics, a gap that a transaction's marker left, packages
-without a route or without a scan, a withdrawal, alerts, windows and a report that were let go, a maintenance batch, and
-at its end a batch that the tables over windows have not reached yet.
+without a route or without a scan, a withdrawal, alerts, windows and a report that were removed, a maintenance batch,
+and at its end a batch that the tables over windows have not reached yet.
 """
 
 import atexit
@@ -28,7 +28,7 @@ Row = dict[str, Any]
 
 LET_GO_BEFORE = at("09:00")
 LET_GO_PACKAGE = 44
-COMPLETE_BATCH, EXPIRY_BATCH = 3, 2
+CONSISTENT_BATCH, EXPIRY_BATCH = 3, 2
 
 BATCHES: tuple[tuple[LogRecord, ...], ...] = (
     (
@@ -66,7 +66,7 @@ class HealthyLake:
     """Rows to be written, free to be spoilt before. Times are microseconds since the epoch.
 
     Attributes:
-        tables: By name, as they stand at `COMPLETE_BATCH`; of the ledger, all rows.
+        tables: By name, as they stand at `CONSISTENT_BATCH`; of the ledger, all rows.
         later: By name, as the batch after that leaves those tables that it has written.
     """
 
@@ -182,12 +182,12 @@ def _counts(number: int) -> list[Row]:
 
 
 def _state(table: str, number: int, written_later: set[str]) -> Row:
-    is_later, has_windows = number > COMPLETE_BATCH, table.startswith("gold.") and table != "gold.remaining_stops"
+    is_later, has_windows = number > CONSISTENT_BATCH, table.startswith("gold.") and table != "gold.remaining_stops"
     expires = table.startswith("gold.") and number >= EXPIRY_BATCH
     return {
         "table_name": table,
         "version": int(is_later and table in written_later),
-        "position": COMPLETE_BATCH if is_later and has_windows else number,
+        "position": CONSISTENT_BATCH if is_later and has_windows else number,
         "expired_before": LET_GO_BEFORE if expires else None,
     }
 

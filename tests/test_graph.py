@@ -58,18 +58,18 @@ def test_a_table_is_written_in_one_turn_and_in_that_of_the_tables_it_follows() -
     for flow in FLOWS:
         followed = [read.table for read in flow.reads.values() if isinstance(read, Current)]
         for table in (flow.into, *followed):
-            assert turns.setdefault(table.name, flow.turn) == flow.turn, flow.name
+            assert turns.setdefault(table.name, flow.catch_up_group) == flow.catch_up_group, flow.name
 
 
 def test_what_reads_records_moves_with_every_batch() -> None:
-    assert not any(flow.turn for flow in FLOWS if flow.topic)
+    assert not any(flow.catch_up_group for flow in FLOWS if flow.topic)
     assert {flow.name for flow in FLOWS if flow.topic and flow.into in ACCEPTED} == {"accept_events", "accept_routes"}
 
 
-def test_fold_that_follows_has_a_time_by_which_its_rows_are_made_anew() -> None:
+def test_fold_that_follows_has_a_time_by_which_its_rows_are_made_again() -> None:
     reports = next(flow for flow in FLOWS if flow.name == "remaining_stops")
     with pytest.raises(ValueError, match=r"silver.ship_routes names no row_time"):
-        replace(reports, into=SILVER_SHIP_ROUTES, turn="routes")
+        replace(reports, into=SILVER_SHIP_ROUTES, catch_up_group="routes")
 
 
 def test_measures_are_added_where_there_are_some() -> None:

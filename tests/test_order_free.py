@@ -13,8 +13,8 @@ from pyspark.sql import SparkSession
 
 from pipelines import session
 from pipelines.engine import schedule
-from pipelines.engine.batch import Batch, Following
-from pipelines.graph import TURNS
+from pipelines.engine.batch import Batch, CatchUp
+from pipelines.graph import CATCH_UP_GROUPS
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
@@ -31,7 +31,7 @@ Differences = dict[int, dict[str, tuple[Rows, Rows]]]
 def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Differences:
     """What the tables hold and what they should, of each case and table where the two differ.
 
-    Every batch but the first is cut off after some write, and repeated; tables that follow do so in some batches, each
+    Every batch but the first is cut off after some write, and repeated; catch-up tables move in some batches, each
     turn for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
     as if their rows were many: planned and written otherwise; some as if there were many reports, which then wait.
     """
@@ -79,16 +79,16 @@ def cut_within_gaps(plain: Sequence[Batch], pack: Pack, chance: random.Random) -
 
 
 def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterator[Batch]:
-    reached = dict.fromkeys(TURNS, 0)
+    reached = dict.fromkeys(CATCH_UP_GROUPS, 0)
     for batch in plain:
-        turns, up_to = tuple(turn for turn in TURNS if chance.random() < 0.6), batch
+        turns, up_to = tuple(turn for turn in CATCH_UP_GROUPS if chance.random() < 0.6), batch
         if is_last := batch is plain[-1]:
-            turns = TURNS
+            turns = CATCH_UP_GROUPS
         elif turns:
             up_to = plain[chance.randint(max(reached[turn] for turn in turns), batch.batch_id)]
             reached |= dict.fromkeys(turns, up_to.batch_id)
         yield replace(
-            batch, following=Following(turns, up_to.end_position, ends_deferral=is_last or chance.random() < 0.2)
+            batch, catch_up=CatchUp(turns, up_to.end_position, ends_deferral=is_last or chance.random() < 0.2)
         )
 
 

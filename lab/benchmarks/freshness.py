@@ -129,7 +129,7 @@ def scans_on(servers: str, work: Path) -> pa.Table:
 def _commits(place: Drain) -> pa.Table:
     """Which part of ship-events became visible in gold when, as `delays.COMMITS`.
 
-    A batch is visible with the first one after which the table stands at its position or a later one.
+    A batch is visible with the first one after which the table is at its position or a later one.
     """
     lake = place.path / "lake"
     rows = (

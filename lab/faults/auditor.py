@@ -204,7 +204,7 @@ class Auditor:
         try:
             seen = snapshot(self._root)
         except NotFound:
-            return  # no complete batch yet
+            return  # no consistent batch yet
         yield check_whole(self._root, seen, windows)
         self.seen.add(seen.batch_id)
 

@@ -21,7 +21,7 @@ OF_TASKS = ", of a batch of several tasks"
 """What is added to a gap where it is one."""
 
 CHECKPOINT = "_checkpoints/live"
-IN_EACH_BATCH = {flow.name for flow in FLOWS if flow.turn is None}
+IN_EACH_BATCH = {flow.name for flow in FLOWS if flow.catch_up_group is None}
 """Flows whose transactions have the number of the checkpoint's batch; the others have the number of the lake's."""
 
 TABLES = tuple(

@@ -18,7 +18,7 @@ BATCH_MOMENTS = 120
 """Moments of about the first three batches of a job."""
 
 CYCLE_MOMENTS = 600
-"""Of so many batches that the tables that follow have come up with the others, and readers saw it."""
+"""Of so many batches that the catch-up tables have come up with the others, and readers saw it."""
 
 MOMENTS_OF_TASKS = 240
 """The same of batches of several tasks: each takes so long that one turn or another of what follows is due in it."""

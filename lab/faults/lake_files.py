@@ -24,7 +24,7 @@ LEDGER = "ops/batches"
 TABLE_CHECKPOINTS = "*/*/_delta_log/*.checkpoint.parquet"
 
 REFUSED = LakeMismatch.exit_code
-WAY_OUT = re.compile(r"`pts (rebuild gold\.[^`]+|stream --new-checkpoint)`")
+REMEDY = re.compile(r"`pts (rebuild gold\.[^`]+|stream --new-checkpoint)`")
 """In a refusal."""
 OF_A_CASE = 4
 """Damages, at most."""
@@ -159,7 +159,7 @@ def lost_checkpoint(scene: Scene) -> None:
 
 def happens(scene: Scene, name: str) -> None:
     """A damage, and the next start. After a refusal what was there is put back, and what the start added stays; or the
-    command that the sentence names, if it names one, is the way out. Where the job goes on, a compaction does, too.
+    command that the sentence names, if it names one, is the remedy. Where the job goes on, a compaction does, too.
     """
     damage, kept = DAMAGES[name], scene.folder / "kept"
     shutil.copytree(scene.lake, kept)
@@ -172,7 +172,7 @@ def happens(scene: Scene, name: str) -> None:
     if damage.code:
         told = sentence(said)
         _check_sentence(told, file.relative_to(scene.lake))
-        way_out = WAY_OUT.search(told)
+        way_out = REMEDY.search(told)
         if way_out and scene.chance.choice((False, True)):
             scene.done(*way_out[1].replace("stream", "stream --drain").split())
             scene.done("stream", "--drain")
@@ -187,8 +187,8 @@ def happens(scene: Scene, name: str) -> None:
 
 
 def _check_sentence(said: str, file: Path) -> None:
-    """It names the table or the checkpoint, and a way out."""
+    """It names the table or the checkpoint, and a remedy."""
     place = "/".join(file.parts[:2])
     names = (place, place.replace("/", "."), *(("The ledger",) if place == LEDGER else ()))
     assert any(name in said for name in names), f"{place} is not named: {said}"
-    assert "pts rebuild" in said or "docs/runbook.md" in said, f"no way out: {said}"
+    assert "pts rebuild" in said or "docs/runbook.md" in said, f"no remedy: {said}"

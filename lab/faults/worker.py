@@ -1,8 +1,8 @@
 """A task's worker that is killed, as Airflow's may be: `python -m lab.faults.worker PID_FILE 3 backfill ...`.
 
-It runs a command of ours on a leash, as `dags/pts_operator.py` does. After that many moments of the command the worker
-is killed, and the command works on all the same, as where the kernel tells no process of its parent's end. With 0
-nobody is killed.
+It runs a command of ours with a parent-death signal, as `dags/pts_operator.py` does. After that many moments of the
+command the worker is killed, and the command works on all the same, as where the kernel tells no process of its
+parent's end. With 0 nobody is killed.
 """
 
 import ctypes
@@ -15,14 +15,14 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main as cli
-from pipelines.io.processes.parent_death import PR_SET_PDEATHSIG, leashed
+from pipelines.io.processes.parent_death import PR_SET_PDEATHSIG, ended_with_parent
 from tests.saboteur import STEPS, Saboteur
 
 
 def main() -> None:
     pid_file, *command = sys.argv[1:]
     line = [sys.executable, "-c", f"from {__spec__.name} import outlive; outlive()", *command]
-    sys.exit(subprocess.run(leashed(Path(pid_file), line), start_new_session=True, check=False).returncode)
+    sys.exit(subprocess.run(ended_with_parent(Path(pid_file), line), start_new_session=True, check=False).returncode)
 
 
 def outlive() -> None:

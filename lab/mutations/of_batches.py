@@ -21,7 +21,7 @@ NEWEST = "pipelines/queries/newest.py"
 SWAP = "pipelines/replay/swap.py"
 BUILD = "pipelines/replay/build.py"
 
-REACH = "tests/engine/test_reach.py"
+REACH = "tests/engine/test_positions.py"
 A_WEEK_LATER = f"{REACH}::test_scan_told_again_seven_days_after_it_happened_is_a_duplicate_with_and_without_a_status"
 AS_EARLY = f"{REACH}::test_scan_told_again_ten_minutes_before_it_happened_is_a_duplicate"
 AN_HOUR = f"{REACH}::test_failure_told_late_is_counted_with_those_almost_an_hour_before_and_after_it"
@@ -45,7 +45,7 @@ WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_
 IN_TWO = f"{MICRO_BATCH}::test_scan_that_two_partitions_tell_is_kept_once"
 T_CYCLE = "tests/engine/test_schedule.py"
 ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
-T_FOLLOWING = "tests/live/test_following.py"
+T_FOLLOWING = "tests/live/test_catch_up.py"
 UP_TO = f"{T_FOLLOWING}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
 TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_next_start"
 TURNS_LEFT = (
@@ -216,22 +216,22 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "turns go up to the batch before each",
-        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following((self._left.pop(0),), LogPosition.of(last))",
+        CYCLE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp((self._left.pop(0),), LogPosition.of(last))",
         ONE_CYCLE,
     ),
     Mutation(
         CADENCES, "turns are taken that were left when another command brought all tables further",
         RUNNER,
-        "        self.cycle.begin_anew()\n        if self.lake.exists(", "        if self.lake.exists(",
+        "        self.schedule.restart()\n        if self.lake.exists(", "        if self.lake.exists(",
         TURNS_LEFT,
     ),
     Mutation(
         CADENCES, "all turns are taken at once",
-        CYCLE, "Following((self._left.pop(0),), self._up_to)", "Following(tuple(self._left), self._up_to)", ONE_CYCLE,
+        CYCLE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp(tuple(self._left), self._up_to)", ONE_CYCLE,
     ),
     Mutation(
         CADENCES, "a cycle follows the other without a pause",
-        CYCLE, "self._clock() - self._began < self._pace", "False", ONE_CYCLE,
+        CYCLE, "self._clock() - self._began < self._interval_seconds", "False", ONE_CYCLE,
     ),
     Mutation(
         CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
@@ -240,8 +240,8 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "a turn that was cut off is not known again",
-        ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id',
-        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.following.up_to.batch_id', TURN_AGAIN,
+        ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.catch_up.up_to.batch_id',
+        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.catch_up.up_to.batch_id', TURN_AGAIN,
     ),
     Mutation(
         TOUCHED, "all files that it touches are sorted at once",
@@ -286,7 +286,7 @@ MUTATIONS = (
         NEWEST, "if not reached:", "if True:", MADE_UP_FOR,
     ),
     Mutation(
-        DEFERRED, "what is made up for does not go on from what was let go",
+        DEFERRED, "what is made up for does not go on from what was removed",
         NEWEST, "going_on_from(stored, archive.query, ", "going_on_from(stored, stored, ", BACK_AS_A_WHOLE,
     ),
     Mutation(

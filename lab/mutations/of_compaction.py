@@ -14,7 +14,7 @@ APART = "Compaction and the live job do not hurt each other"
 
 MUTATIONS = (
     Mutation(
-        STAYS, "the newest complete batch goes with its age",
+        STAYS, "the newest consistent batch goes with its age",
         RETENTION, "wanted = [_at(lake_root), *_since", "wanted = [*_since",
         f"{TESTS}::test_newest_complete_batch_can_be_read_whatever_its_age_and_older_ones_cannot",
     ),
@@ -29,7 +29,7 @@ MUTATIONS = (
         f"{TESTS}::test_tables_before_a_promotion_can_be_read_until_it_is_rolled_back",
     ),
     Mutation(
-        STAYS, "the fence of a replay goes",
+        STAYS, "the as-of batch of a replay goes",
         RETENTION, "return _at(lake_root, replay.fence)", "return {}",
         f"{TESTS}::test_fence_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped",
     ),

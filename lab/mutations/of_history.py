@@ -28,7 +28,7 @@ ANEW = f"{TESTS}/test_expired.py::test_table_that_is_made_anew_has_what_was_let_
 
 EXACT = "A comparison is exact, row for row"
 HEARD = "Who follows package-reports hears what a promotion changes"
-LET_GO = "What was let go is in the archive alone, whatever is made anew"
+LET_GO = "What was removed is in the archive alone, whatever is rebuilt"
 OWN_IDS = "No two writes share a transaction: Delta silently leaves out the second"
 ONE_COMMIT = "A promotion is one commit per table, whatever of the two tables is the same"
 NOT_PROMOTED = (
@@ -39,7 +39,7 @@ PROVEN = "Only what was compared, and passed, is promoted"
 INTERVALS = "A backfill replaces exactly the rows of its interval"
 ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
 UNDER_WAY = "A promotion that was cut off is known, and finished"
-APART = "Tables that follow change places where they stand, and nobody takes them for what stood there before"
+APART = "Catch-up tables are swapped where they are, and nobody takes them for what stood there before"
 WHERE_THEY_STAND = (
     f"{PROMOTE}::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
 )
@@ -68,11 +68,11 @@ MUTATIONS = (
         f"{REPLAY}/base.py", 'f"base-{replay.replay_id}/{name}"', 'f"{replay.replay_id}/{name}"', TOLD_AFTER,
     ),
     Mutation(
-        LET_GO, "a report that is made anew stays in the archive, too",
+        LET_GO, "a report that is rebuilt stays in the archive, too",
         "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
     ),
     Mutation(
-        LET_GO, "a package that was let go comes back with a re-driven record",
+        LET_GO, "a package that was removed comes back with a re-driven record",
         f"{REPLAY}/redrive.py", "gone = is_expired(expiry, limit)", "gone = 'false'",
         f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive",
     ),
@@ -140,7 +140,7 @@ MUTATIONS = (
         BACKFILL, "{column} >= {moment(begin)}", "{column} > {moment(begin)}", INTERVAL,
     ),
     Mutation(
-        INTERVALS, "rows that were let go come back",
+        INTERVALS, "rows that were removed come back",
         BACKFILL, 'kept = f"NOT {is_expired(into.expiry, expired_before.get(into.name))}"', 'kept = "true"', STAY_AWAY,
     ),
     Mutation(

@@ -50,7 +50,7 @@ MUTATIONS = (
     Mutation(
         TRUNCATED, "a plan that ends before it begins is repeated for ever",
         POSITION, "if part.end < part.start:", "if part.end < 0:",
-        f"{T_POSITION}::test_plan_that_ends_before_it_begins_is_refused_with_the_way_out[next]",
+        f"{T_POSITION}::test_plan_that_ends_before_it_begins_is_refused_with_the_remedy[next]",
     ),
     Mutation(
         TRUNCATED, "a plan that ends before it begins is begun",
@@ -93,7 +93,7 @@ MUTATIONS = (
         f"{ANOTHER_RECORD}[none]",
     ),
     Mutation(
-        TRUNCATED, "a record that the log has let go is missed",
+        TRUNCATED, "a record that the log has deleted is missed",
         SAME_LOG, " if message.offset >= begin[topic][part]", "",
         f"{T_SAME_LOG}::test_record_that_the_log_has_let_go_is_not_compared",
     ),
@@ -122,7 +122,7 @@ MUTATIONS = (
         POSITION, "if query_id != last.checkpoint_id:", "if query_id is None:", f"{CONTRADICTION}[other checkpoint]",
     ),
     Mutation(
-        AGREEMENT, "a ledger without rows begins anew under an old checkpoint",
+        AGREEMENT, "a ledger without rows starts over under an old checkpoint",
         POSITION, "if last is None and (committed", "if last is None and not checkpoint.query_id() and (committed",
         f"{CONTRADICTION}[no ledger]",
     ),
@@ -140,7 +140,7 @@ MUTATIONS = (
     Mutation(
         AGREEMENT, "nobody looks whether the ledger has all its files",
         "pipelines/state/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
-        "tests/engine/test_integrity.py::test_ledger_that_lacks_a_file_is_refused_with_the_way_out",
+        "tests/engine/test_integrity.py::test_ledger_that_lacks_a_file_is_refused_with_the_remedy",
     ),
     Mutation(
         LOST, "a batch counts as done by its number alone",

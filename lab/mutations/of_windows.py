@@ -1,4 +1,4 @@
-"""Windows, what is counted in them, boards, alerts, and what may be let go."""
+"""Windows, what is counted in them, boards, alerts, and what may be removed."""
 
 from lab.mutations.mutation import Mutation
 
@@ -55,7 +55,7 @@ AT_LEAST_THREE = "An alert is a failure that is at least the third"
 WITHIN = "An alert counts the failures of its package in `(occurred_at - 1 h, occurred_at]`"
 CORRECTED = "A late failure corrects the alerts that follow it"
 ONE_ALERT = "One alert per package and moment"
-EXPIRED = "Rows are let go strictly before the limit, and only those of their kind"
+EXPIRED = "Rows are removed strictly before the limit, and only those of their kind"
 
 _NAMES = "for name in STOP)"
 _STARTS = "{interval(SLIDE * number)}' for number in range(SLIDING_WINDOW // SLIDE)"

@@ -87,7 +87,7 @@ def run(_command: commands.Verify, settings: Settings) -> Verified:
 
     Raises:
         Violation: A check does not hold: which, where, the two values that disagree, and what to do.
-        NotFound: No batch is complete yet; or the last complete one lacks a table of this code, or its versions are
+        NotFound: No batch is consistent yet; or the last consistent one lacks a table of this code, or its versions are
             gone.
         LakeUnavailable: A table cannot be read.
     """

@@ -36,7 +36,7 @@ def replay_plan(command: commands.ReplayPlan, as_json: AsJson = False) -> None:
 @replay_app.command("build")
 @takes(commands.ReplayBuild)
 def replay_build(command: commands.ReplayBuild, as_json: AsJson = False) -> None:
-    """Run the log up to the fence through the code of today, into tables of its own. The live job may go on.
+    """Run the log up to the as-of batch through the code of today, into tables of its own. The live job may go on.
 
     Cut off, it goes on where it was when called again.
     """
@@ -58,7 +58,7 @@ def replay_compare(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare live and replay at the fence, row for row. Ends with code 14 when rows differ that were not declared."""
+    """Compare live and replay, row for row, at one batch. Ends with code 14 when rows differ that were not declared."""
     lines = [line.partition("#")[0].strip() for line in expect_file or ()]
     command = command.model_copy(update={"expect": (*command.expect, *filter(None, lines))})
     from pipelines.replay import compare as job
@@ -130,7 +130,7 @@ def replay_drop(command: commands.ReplayDrop) -> None:
 
 @takes(commands.Backfill)
 def backfill(command: commands.Backfill, as_json: AsJson = False) -> None:
-    """Make the windows and alerts of an interval of event time anew, from silver. The live job may run.
+    """Recompute the windows and alerts of an interval of event time, from silver. The live job may run.
 
     Rows that are right are not written again: run twice, it does nothing the second time.
     """
@@ -140,7 +140,7 @@ def backfill(command: commands.Backfill, as_json: AsJson = False) -> None:
     answer(job.run(command, current_settings()), backfilled_page, as_json=as_json)
 
 
-quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected records, and judge them anew.")
+quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected records, and judge them again.")
 
 
 @quarantine_app.command("list")
@@ -165,7 +165,7 @@ def quarantine_show(command: commands.QuarantineShow, as_json: AsJson = False) -
 @quarantine_app.command("redrive")
 @takes(commands.QuarantineRedrive)
 def quarantine_redrive(command: commands.QuarantineRedrive, as_json: AsJson = False) -> None:
-    """Judge rejected records anew, after a rule was corrected. What is accepted enters all tables, once.
+    """Judge rejected records again, after a rule was corrected. What is accepted enters all tables, once.
 
     The live job may run, with the corrected code.
     """

@@ -21,16 +21,16 @@ def add_to(app: typer.Typer) -> None:
 
 @takes(commands.Rebuild)
 def rebuild(command: commands.Rebuild) -> None:
-    """Make gold tables anew from silver, each in one commit. A live job waits meanwhile."""
+    """Rebuild gold tables from silver, each in one commit. A live job waits meanwhile."""
     from pipelines.maintenance import rebuild as job
 
     job.run(command, current_settings())
-    typer.echo(f"Made anew: {', '.join(command.tables)}.")
+    typer.echo(f"Rebuilt: {', '.join(command.tables)}.")
 
 
 @takes(commands.Expire)
 def expire(command: commands.Expire, as_json: AsJson = False) -> None:
-    """Let go what is older than its retention, counted from the newest scan. A live job waits meanwhile.
+    """Remove what is older than its retention, counted from the newest scan. A live job waits meanwhile.
 
     Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
     runs this by itself.

@@ -61,7 +61,7 @@ def statements(text: str) -> tuple[list[str], str]:
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter ends the input: a semicolon stands at its end, or it is a command of the shell's."""
+    """Whether Enter ends the input: a semicolon is at its end, or it is a command of the shell's."""
     line = text.strip()
     return line.startswith("\\") or line in LEAVE or not statements(text)[1]
 

@@ -1,5 +1,5 @@
 """Is a message accepted, and if not, by which rule? In plain Python, for those who have no Spark: `transforms/judge.py`
-decides what is in the tables, and `make fuzz` insists that both say the same (ADR 23).
+decides what is in the tables, and `make fuzz` requires that both say the same (ADR 23).
 """
 
 from dataclasses import dataclass, field

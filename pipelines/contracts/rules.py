@@ -43,10 +43,10 @@ ALERT_COUNT = 3
 """So many failed deliveries within the window are an alert."""
 
 REPORT_RETENTION = timedelta(days=90)
-"""A package delivered more than this before the newest accepted scan is let go by `pts expire`."""
+"""A package delivered more than this before the newest accepted scan is removed by `pts expire`."""
 
 WINDOW_RETENTION = timedelta(days=400)
-"""Windows and alerts that ended more than this before the newest accepted scan are let go by `pts expire`: a year, and
+"""Windows and alerts that ended more than this before the newest accepted scan are removed by `pts expire`: a year, and
 time to compare it with the year before."""
 
 

@@ -54,7 +54,7 @@ class Topic:
 
     @property
     def broker_config(self) -> dict[str, str]:
-        """Topic settings that `pts topics` applies, and insists on where the topic exists."""
+        """Topic settings that `pts topics` applies, and requires where the topic exists."""
         return {"cleanup.policy": self.cleanup_policy, "message.timestamp.type": "CreateTime", **self.config}
 
 

@@ -1,11 +1,11 @@
-"""What a micro-batch is asked to do, and where the tables stand before it."""
+"""What a micro-batch is asked to do, and where the tables are before it."""
 
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from pipelines.graph import TURNS
+from pipelines.graph import CATCH_UP_GROUPS
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
 from pipelines.state.ledger import NOTHING_YET, Ledger, LedgerRow, TableState
@@ -24,18 +24,18 @@ class LogPosition:
 
 
 @dataclass(frozen=True)
-class Following:
-    """Which tables that follow have their turn, and up to where they are brought; and whether large tables that were
-    deferred are brought up to the end of the batch.
+class CatchUp:
+    """Which groups of catch-up tables a batch brings up, and up to where; and whether large tables that were deferred
+    are brought up to the end of the batch.
     """
 
-    turns: tuple[str, ...]
+    groups: tuple[str, ...]
     up_to: LogPosition
     ends_deferral: bool = False
 
 
-END_OF_DEFERRAL = Following((), LogPosition(NOTHING_YET, {}), ends_deferral=True)
-"""Nobody has a turn."""
+END_OF_DEFERRAL = CatchUp((), LogPosition(NOTHING_YET, {}), ends_deferral=True)
+"""No group is brought up."""
 
 
 @dataclass(frozen=True)
@@ -49,8 +49,8 @@ class Batch:
         ranges: What it reads of the log.
         started_at: When it began.
         writer: Begins the app id of its transactions. The checkpoint's identity, unless the batch is maintenance.
-        following: Whose turn it is of the tables that follow.
-        rebuilds: Tables that it makes anew from silver.
+        catch_up: Which catch-up tables it brings up, and how far; None for none.
+        rebuilds: Tables that it rebuilds from silver.
     """
 
     batch_id: int
@@ -59,7 +59,7 @@ class Batch:
     ranges: tuple[OffsetRange, ...]
     started_at: datetime
     writer: str
-    following: Following | None = None
+    catch_up: CatchUp | None = None
     rebuilds: frozenset[str] = frozenset()
 
     @property
@@ -75,21 +75,21 @@ class Batch:
         # Delta knows no version below 0: maintenance right after a new checkpoint, which has planned nothing yet.
         return Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0), self.batch_id)
 
-    def turn_transaction(self, flow: str) -> Transaction:
-        """The same for a table that has its turn: by how far it is brought, whichever batch brings it there."""
-        assert self.following is not None
-        return Transaction(f"{self.checkpoint_id}/{flow}", self.following.up_to.batch_id, self.batch_id)
+    def catch_up_transaction(self, flow: str) -> Transaction:
+        """The same for a catch-up table: by how far it is brought, whichever batch brings it there."""
+        assert self.catch_up is not None
+        return Transaction(f"{self.checkpoint_id}/{flow}", self.catch_up.up_to.batch_id, self.batch_id)
 
 
 def maintenance_batch(
     last: LedgerRow,
     command: str,
     *,
-    following: Following | None = None,
+    catch_up: CatchUp | None = None,
     rebuilds: frozenset[str] = frozenset(),
 ) -> Batch:
-    """A batch that reads nothing of the log. It brings the tables that follow to where the ledger's last row ends, all
-    of them unless `following` says otherwise.
+    """A batch that reads nothing of the log. It brings the catch-up tables to where the ledger's last row ends, all
+    of them unless `catch_up` says otherwise.
     """
     batch_id = last.batch_id + 1
     return Batch(
@@ -99,14 +99,14 @@ def maintenance_batch(
         ranges=ranges_between(last.end_offsets, last.end_offsets),
         started_at=datetime.now(UTC),
         writer=f"{command}-{uuid.uuid4()}",
-        following=following or Following(TURNS, LogPosition(batch_id, last.end_offsets), ends_deferral=True),
+        catch_up=catch_up or CatchUp(CATCH_UP_GROUPS, LogPosition(batch_id, last.end_offsets), ends_deferral=True),
         rebuilds=rebuilds,
     )
 
 
 @dataclass(frozen=True)
 class TablePositions:
-    """Where the tables stand before a batch.
+    """Where the tables are before a batch.
 
     Attributes:
         tables: The states in the ledger's last row, by table name. A table that is not there holds nothing yet.
@@ -123,8 +123,8 @@ class TablePositions:
     def then(self, row: LedgerRow, batch: Batch) -> "TablePositions":
         """After the next batch, which made the row."""
         offsets = {batch.batch_id: batch.end_position.offsets}
-        if batch.following and batch.following.turns:
-            offsets[batch.following.up_to.batch_id] = batch.following.up_to.offsets
+        if batch.catch_up and batch.catch_up.groups:
+            offsets[batch.catch_up.up_to.batch_id] = batch.catch_up.up_to.offsets
         moved = {name: offsets[state.position] for name, state in row.tables.items() if state.position in offsets}
         before = self.reached if self.tables else dict.fromkeys(row.tables, starts(batch.ranges))
         return TablePositions(row.tables, {**before, **moved})

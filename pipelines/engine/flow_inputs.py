@@ -21,7 +21,7 @@ class FlowInputs:
 
     Args:
         batch: What is asked of it.
-        positions: Where the tables stand before it.
+        positions: Where the tables are before it.
         lake: The tables.
         flows: All of its flows.
         commits: What it has written so far, by flow.
@@ -37,14 +37,14 @@ class FlowInputs:
         self._commits = commits
 
     def is_rebuilt(self, flow: Flow) -> bool:
-        """Whether the flow's table is made anew: from all that there is."""
+        """Whether the flow's table is rebuilt: from all that there is."""
         return flow.into.name in self._batch.rebuilds
 
     def up_to(self, flow: Flow) -> LogPosition:
         """Up to where on the log the flow brings its table."""
-        following = self._batch.following
-        if following and flow.turn in following.turns and not self.is_rebuilt(flow):
-            return following.up_to
+        catch_up = self._batch.catch_up
+        if catch_up and flow.catch_up_group in catch_up.groups and not self.is_rebuilt(flow):
+            return catch_up.up_to
         return self._batch.end_position
 
     def estimated_rows(self, flow: Flow) -> int:

@@ -18,8 +18,8 @@ NEW_CHECKPOINT = "new-checkpoint"
 """How the transactions of a start begin that takes back what a lost batch had written."""
 
 
-EARLIER_TURNS = ("archive_events", "archive_routes", "quarantine_events", "quarantine_routes")
-"""Flows of earlier code into tables that followed then, and are in every batch now."""
+FORMER_CATCH_UP_FLOWS = ("archive_events", "archive_routes", "quarantine_events", "quarantine_routes")
+"""Flows of earlier code into tables that caught up then, and are in every batch now."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class State:
     Attributes:
         table: The table.
         is_ahead: The batch that was cut off has written it.
-        is_ahead_to: It follows, and a turn that was cut off has brought it up to this batch; None otherwise.
+        is_ahead_to: A catch-up that was cut off has brought it up to this batch; None otherwise.
         is_half_done: A maintenance command has written it, and was cut off.
         damage: What is wrong with it, for a person; None when nothing is.
     """
@@ -56,7 +56,7 @@ def prepare(
         last: The ledger's newest row.
         checkpoint_id: Identity of the checkpoint that plans the batches.
         cut_off: Number of the batch that the checkpoint has planned and the ledger does not have; None without one.
-        rebuilds: Tables whose rows are not looked at, because they are about to be made anew.
+        rebuilds: Tables whose rows are not looked at, because they are about to be rebuilt.
         flows: What makes the tables.
 
     Raises:
@@ -107,19 +107,19 @@ def state_of(
     turn_up_to = None
     for change in changes:
         if change in by_maintenance and (is_gold(table) or table == OPS_EXPIRED_REPORTS):
-            continue  # what it left half done can be made anew; the archive counts only where the report is gone
+            continue  # what it left half done can be rebuilt; the archive counts only where the report is gone
         if change.transaction and change.transaction.writer == NEW_CHECKPOINT:
             raise LakeMismatch(
                 "A start with a new checkpoint was cut off between tables. `pts stream --new-checkpoint` ends it."
             )
         if change.transaction is None or change.transaction.writer != checkpoint_id:
             return State(table, damage=f"was changed: {change.description}, but {ledger_says}")
-        if change.transaction.app_id.partition("/")[2] in EARLIER_TURNS:
+        if change.transaction.app_id.partition("/")[2] in FORMER_CATCH_UP_FLOWS:
             raise LakeMismatch(
-                f"Table {table.name} was written in a turn of an earlier version of this code, which was cut off. `pts "
-                "stream --drain` of that version ends it; then start this one."
+                f"Table {table.name} was written in a catch-up of an earlier version of this code, which was cut off. "
+                "`pts stream --drain` of that version ends it; then start this one."
             )
-        number, follows = change.transaction.version, any(flow.turn for flow in flows_into(table, flows))
+        number, follows = change.transaction.version, any(flow.catch_up_group for flow in flows_into(table, flows))
         if follows and last and last.tables[table.name].position < number <= last.batch_id + 1:
             turn_up_to = number
         elif follows or number != cut_off:

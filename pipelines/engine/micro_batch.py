@@ -1,4 +1,4 @@
-"""One micro-batch: a range of the log into every table whose time it is, ended by a row in the ledger.
+"""One micro-batch: a range of the log into every table that is due, ended by a row in the ledger.
 
 Each write carries a transaction, so a batch that was cut off anywhere is repeated as a whole: what stands is skipped,
 what is missing is written. What the batch adds is decided once, in silver; the folds take it from there by its Kafka
@@ -39,7 +39,7 @@ class MicroBatch:
 
     Args:
         batch: What to do.
-        positions: Where the tables stand.
+        positions: Where the tables are.
         lake: The tables.
         log: The topics.
         wires: How values are written, by topic name.
@@ -67,11 +67,11 @@ class MicroBatch:
         self._inputs = FlowInputs(batch, positions, lake, flows, self._commits)
 
     def run(self, ledger: Ledger) -> LedgerRow:
-        """Writes every table whose time it is, and then the ledger's row, which it returns."""
+        """Writes every table that is due, and then the ledger's row, which it returns."""
         self._deferred = frozenset(flow.name for flow in self._flows if self._is_deferred(flow))
         todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._is_given(flow))]
-        self._run([flow for flow in todo if flow.turn is None])
-        self._run([flow for flow in todo if flow.turn])
+        self._run([flow for flow in todo if flow.catch_up_group is None])
+        self._run([flow for flow in todo if flow.catch_up_group])
         row = LedgerRow(
             batch_id=self._batch.batch_id,
             checkpoint_id=self._batch.checkpoint_id,
@@ -114,15 +114,19 @@ class MicroBatch:
             self._commits[flow.name] = change
 
     def _moves(self, flow: Flow) -> bool:
-        following = self._batch.following
-        is_its_turn = bool(following and flow.turn in following.turns) if flow.turn else flow.name not in self._deferred
-        return is_its_turn or self._inputs.is_rebuilt(flow)
+        catch_up = self._batch.catch_up
+        is_due = (
+            bool(catch_up and flow.catch_up_group in catch_up.groups)
+            if flow.catch_up_group
+            else flow.name not in self._deferred
+        )
+        return is_due or self._inputs.is_rebuilt(flow)
 
     def _is_deferred(self, flow: Flow) -> bool:
         """Whether the flow's table waits for a later batch. Not where this batch has written it before it was cut off:
         what it was decided by then may have changed.
         """
-        if not flow.is_deferred_when_large or (self._batch.following and self._batch.following.ends_deferral):
+        if not flow.is_deferred_when_large or (self._batch.catch_up and self._batch.catch_up.ends_deferral):
             return False
         if pays(self._lake.row_count(flow.into), self._inputs.estimated_rows(flow)):
             return False
@@ -204,7 +208,9 @@ class MicroBatch:
         return self._lake.commit(flow.into, self._transaction(flow), files)
 
     def _transaction(self, flow: Flow) -> Transaction:
-        return self._batch.turn_transaction(flow.name) if flow.turn else self._batch.transaction(flow.name)
+        return (
+            self._batch.catch_up_transaction(flow.name) if flow.catch_up_group else self._batch.transaction(flow.name)
+        )
 
     def _fold(self, flow: Flow) -> Change | None:
         """What the flow's query gives, in its table."""
@@ -233,7 +239,7 @@ class MicroBatch:
         """Under an identity of its own: a batch that was cut off may have written the old table already."""
         rebuild = Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0, self._batch.batch_id)
         made = self._lake.replace(cursor, "FROM changed", flow.into, rebuild)
-        if flow.archive and self._lake.version(flow.archive):  # what it let go is in the table again
+        if flow.archive and self._lake.version(flow.archive):  # what it removed is in the table again
             name = _of_archive(flow)
             emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0, self._batch.batch_id)
             nothing = data_files.empty_rows(flow.archive)
@@ -242,7 +248,7 @@ class MicroBatch:
         return made
 
     def _is_kept(self, flow: Flow) -> str:
-        """A late scan does not bring back, in part, what was let go as a whole."""
+        """A late scan does not bring back, in part, what was removed as a whole."""
         state = self._positions.tables.get(flow.into.name)
         if self._inputs.is_rebuilt(flow) or flow.archive or not state:
             return "true"

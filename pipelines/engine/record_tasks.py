@@ -76,7 +76,7 @@ def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingest
         flows: What is made of them.
         of_batch: SQL: which of the records are the batch's own; others are there for tables that were behind.
         ingested_at: When the batch began. Among the columns of the frame, it would be a constant in what Spark
-            compiles, which would then be compiled anew for each batch.
+            compiles, which would then be compiled again for each batch.
     """
     task = _task(flows, of_batch, ingested_at)
     rows = handed_over(records, [flow.into for flow in flows]).mapInArrow(task, "written BINARY").collect()

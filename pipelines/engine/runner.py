@@ -1,4 +1,4 @@
-"""Brings a lake along the log: prepares the tables, runs batches, and brings up what follows."""
+"""Brings a lake along the log: prepares the tables, runs batches, and has the others catch up."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -7,10 +7,10 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from pipelines.contracts.wire import Wire
-from pipelines.engine.batch import END_OF_DEFERRAL, Batch, Following, LogPosition, TablePositions, maintenance_batch
+from pipelines.engine.batch import END_OF_DEFERRAL, Batch, CatchUp, LogPosition, TablePositions, maintenance_batch
 from pipelines.engine.integrity import State, prepare
 from pipelines.engine.micro_batch import MicroBatch
-from pipelines.engine.schedule import Cycle, is_deferred
+from pipelines.engine.schedule import CatchUpSchedule, is_deferred
 from pipelines.graph import FLOWS, Flow, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange, RecordLog
@@ -43,15 +43,15 @@ class LakeRunner:
         lake: The tables.
         planner: What plans the batches.
         log: Gives what batches read and send to, for a Spark session.
-        settings: How values are written, and how often what follows is brought up.
+        settings: How values are written, and how often tables catch up.
         flows: What makes the tables.
 
     Attributes:
         lake: The tables.
         last: The ledger's newest row.
-        positions: Where the tables stand after it.
+        positions: Where the tables are after it.
         spark: The session in which it works, unless a batch brings one of its own.
-        cycle: Whose turn it is of the tables that follow.
+        schedule: When catch-up tables are brought up.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LakeRunner:
         self.lake = lake
         self.last: LedgerRow | None = None
         self.positions = TablePositions()
-        self.cycle = Cycle(settings.stream.follow_seconds)
+        self.schedule = CatchUpSchedule(settings.stream.follow_seconds)
         self.spark = lake.spark
         self._planner = planner
         self._log = log
@@ -74,17 +74,17 @@ class LakeRunner:
         self._rebuilds: frozenset[str] = frozenset()
 
     def prepare(self, rebuilds: Iterable[str] = ()) -> bool:
-        """Checks and creates the tables; makes anew those that are asked for, that the ledger does not know, or that a
+        """Checks and creates the tables; rebuilds those that are asked for, that the ledger does not know, or that a
         maintenance command left half done.
 
         Returns:
-            Whether a batch was cut off between tables. Then its repeat makes the tables anew.
+            Whether a batch was cut off between tables. Then its repeat rebuilds the tables.
 
         Raises `LakeMismatch` when ledger, planner and tables contradict each other.
         """
-        # Another command may have had the tables meanwhile, and brought them further than a cycle was to.
+        # Another command may have had the tables meanwhile, and brought them further than a round was to.
         self.lake = Lake(self.spark, self.lake.root)
-        self.cycle.begin_anew()
+        self.schedule.restart()
         if self.lake.exists(OPS_BATCHES):
             self.lake.log(OPS_BATCHES).newest_version()  # raises where its last row was lost half-way
         self.lake.ensure(OPS_BATCHES)
@@ -98,38 +98,38 @@ class LakeRunner:
         half_done = (state.table.name for state in states if state.is_half_done)
         added = (flow.into.name for flow in self._flows if flow.is_fold and flow.into.name not in self.positions.tables)
         self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())), self._flows)
-        self._end_turns([state for state in states if state.is_ahead_to is not None], ledger)
+        self._finish_catch_up([state for state in states if state.is_ahead_to is not None], ledger)
         was_cut_off = any(state.is_ahead for state in states)
         if self.last and self._rebuilds and not was_cut_off:
             self.run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds))
         return was_cut_off
 
-    def _end_turns(self, ahead: list[State], ledger: Ledger) -> None:
-        """Completes a turn that was cut off, up to the batch to which it was to bring its tables."""
+    def _finish_catch_up(self, ahead: list[State], ledger: Ledger) -> None:
+        """Completes a catch-up that was cut off, up to the batch to which it was to bring its tables."""
         for batch_id in {state.is_ahead_to for state in ahead if state.is_ahead_to is not None}:
             assert self.last is not None
             known = ledger.row(batch_id)  # none for maintenance, which would have become the ledger's next row
             up_to = LogPosition.of(known) if known else LogPosition(batch_id, self.last.end_offsets)
             flows = (flow for state in ahead for flow in flows_into(state.table, self._flows))
-            following = Following(tuple({flow.turn for flow in flows if flow.turn}), up_to)
+            catch_up = CatchUp(tuple({flow.catch_up_group for flow in flows if flow.catch_up_group}), up_to)
             rebuilds = self._rebuilds
-            self.run(maintenance_batch(self.last, "catch-up", following=following))
+            self.run(maintenance_batch(self.last, "catch-up", catch_up=catch_up))
             self._rebuilds = rebuilds
 
     def catch_up(self) -> None:
-        """Brings the tables that follow to the end of the ledger. No batch may have been cut off."""
+        """Brings the catch-up tables to the end of the ledger. No batch may have been cut off."""
         if self.last and any(state.position < self.last.batch_id for state in self.last.tables.values()):
             self.run(maintenance_batch(self.last, "catch-up"))
-        self.cycle.begin_anew()
+        self.schedule.restart()
 
     def end_deferral(self) -> None:
         """Brings large tables that wait to the end of the ledger. No batch may have been cut off."""
         if self.last and is_deferred(self.last):
-            self.run(maintenance_batch(self.last, "catch-up", following=END_OF_DEFERRAL))
+            self.run(maintenance_batch(self.last, "catch-up", catch_up=END_OF_DEFERRAL))
 
-    def batch(self, number: int, ranges: Sequence[OffsetRange], following: Following | None = None) -> Batch:
-        """The next batch, which the planner counts as `number`; those have their turn whose turn it is, unless
-        `following` says otherwise.
+    def batch(self, number: int, ranges: Sequence[OffsetRange], catch_up: CatchUp | None = None) -> Batch:
+        """The next batch, which the planner counts as `number`; it brings up what is due, unless `catch_up`
+        says otherwise.
         """
         planned_by = self._planner.identity
         assert planned_by is not None
@@ -140,7 +140,7 @@ class LakeRunner:
             ranges=tuple(ranges),
             started_at=datetime.now(UTC),
             writer=planned_by,
-            following=following or self.cycle.next(self.last),
+            catch_up=catch_up or self.schedule.next(self.last),
             rebuilds=self._rebuilds,
         )
 

@@ -1,4 +1,4 @@
-"""The log as far back as there is any of it: Kafka, and bronze for what Kafka has let go."""
+"""The log as far back as there is any of it: Kafka, and bronze for what Kafka has deleted."""
 
 from collections.abc import Iterable
 from functools import reduce
@@ -12,7 +12,7 @@ from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, divided, wit
 
 
 class StitchedLog:
-    """Reads each record from where it is: the same bytes under the same coordinates. What is sent, it lets go.
+    """Reads each record from where it is: the same bytes under the same coordinates. What is sent, it removes.
 
     Args:
         kafka: The log.

@@ -24,7 +24,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
 from pipelines.io.spark.failures import known_failure
 from pipelines.live.log_identity import check_same_log
-from pipelines.live.new_checkpoint import begin_anew
+from pipelines.live.new_checkpoint import replace_checkpoint
 from pipelines.live.planner import QUERY, LivePlanner
 from pipelines.live.progress import LiveProgress, Observer
 from pipelines.live.resume import (
@@ -120,7 +120,7 @@ class LiveJob:
         runner = self.runner
         begin, end = self._log_bounds()
         if command.new_checkpoint:
-            begin_anew(runner.lake, self._checkpoint, begin, end)
+            replace_checkpoint(runner.lake, self._checkpoint, begin, end)
         runner.prepare(rebuilds)
         start = starting_offsets(runner.last, self._checkpoint, begin, end)
         check_archived(runner.positions.reached, begin)
@@ -215,7 +215,9 @@ class LiveJob:
                 return
             with self._in(Phase.BATCH):
                 self._hand_over_if_asked()
-                if time.monotonic() - self._idle_since >= IDLE_SECONDS and self.runner.cycle.is_due(self.runner.last):
+                if time.monotonic() - self._idle_since >= IDLE_SECONDS and self.runner.schedule.is_due(
+                    self.runner.last
+                ):
                     self._catch_up(progress)
         finally:
             self._busy.release()
@@ -235,7 +237,9 @@ class LiveJob:
             if not handover.hand_over(self._stop):
                 raise Stopped
         self.runner.prepare()
-        self.runner.cycle.begin_anew(is_due=request.command is not None)  # a promotion leaves behind what follows
+        self.runner.schedule.restart(
+            is_due=request.command is not None
+        )  # a promotion leaves the catch-up tables behind
         self._idle_since = time.monotonic()  # what has come meanwhile is read before the log counts as quiet
 
     def _catch_up(self, progress: LiveProgress) -> None:

@@ -23,7 +23,7 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, c
     """Compares the newest archived record of each partition with what the log holds at its offset.
 
     A topic that was deleted and created again, or a broker that came back with an older log, may have grown beyond what
-    was read. A record that the log has let go, as one before `begin`, is not compared.
+    was read. A record that the log has deleted, as one before `begin`, is not compared.
 
     Args:
         lake: The tables.

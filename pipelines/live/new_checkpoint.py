@@ -40,7 +40,7 @@ Changes = dict[str, list[Change]]
 """By table name, what was done to the table since the ledger's last row."""
 
 
-def begin_anew(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> None:
+def replace_checkpoint(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> None:
     """Puts a new checkpoint in place of one that is missing, torn, not the ledger's, or with a plan that leads nowhere.
 
     First each table that is ahead of the ledger gets back the rows that the ledger says, in one commit. Then the
@@ -105,7 +105,7 @@ def _nothing_yet(begin: Offsets, writers: set[str]) -> LedgerRow:
     if any(offset for partitions in begin.values() for offset in partitions.values()):
         raise LakeMismatch(
             f"The ledger ops.batches is empty, and the log begins at {begin}: nobody can tell whether the tables hold "
-            f"records that it has lost. Point PTS_LAKE at a new place: the job builds the lake anew {SEE}."
+            f"records that it has lost. Point PTS_LAKE at a new place: the job builds the lake again {SEE}."
         )
     now = datetime.now(UTC)
     return LedgerRow(
@@ -137,7 +137,7 @@ def _restoring(table: Table, batch_id: int) -> Transaction:
 
 def _version_before(lake: Lake, table: Table, base: LedgerRow, changes: list[Change]) -> int | None:
     """The version to which the table goes back; None when it stays as it is: nobody has written it, or it is back
-    already, or it is a gold table that the checks of the start will have made anew.
+    already, or it is a gold table that the checks of the start will have rebuilt.
     """
     if _is_back(table, base, changes):
         return None

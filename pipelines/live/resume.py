@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from pipelines.errors import LakeMismatch, LogTruncated, TopicMismatch
 from pipelines.graph import ARCHIVES
 from pipelines.io.kafka.log import Offsets
-from pipelines.io.spark.checkpoint import SEE, WAY_OUT, Checkpoint
+from pipelines.io.spark.checkpoint import REMEDY, SEE, Checkpoint
 from pipelines.state.ledger import LedgerRow
 from pipelines.state.replay_records import Replays, half_done
 
@@ -39,7 +39,7 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         raise LakeMismatch(
             f"The ledger's last batch {last.batch_id} was planned by checkpoint {last.checkpoint_id}, but "
             f"{checkpoint.path} {'is missing' if query_id is None else f'is {query_id}'}. Restore that checkpoint, "
-            f"{WAY_OUT} {SEE}."
+            f"{REMEDY} {SEE}."
         )
     planned, committed = checkpoint.last_planned(), checkpoint.last_committed()
     number = last.checkpoint_batch_id
@@ -49,12 +49,12 @@ def check_agreement(last: LedgerRow | None, checkpoint: Checkpoint) -> None:
         raise LakeMismatch(
             f"The ledger ends with batch {number} of its checkpoint, but {checkpoint.path} has planned {planned} and "
             f"committed {committed}. One of the two was restored from another time: restore both from the same, "
-            f"{WAY_OUT} {SEE}."
+            f"{REMEDY} {SEE}."
         )
     if (reached := checkpoint.start_offsets(number + 1)) != last.end_offsets:
         raise LakeMismatch(
             f"Batch {number} ends at {last.end_offsets} in the ledger, but at {reached} in {checkpoint.path}. Restore "
-            f"the one that is wrong, {WAY_OUT} {SEE}."
+            f"the one that is wrong, {REMEDY} {SEE}."
         )
 
 

@@ -1,4 +1,4 @@
-"""The topics of the contract: created where they are missing, insisted on where they exist."""
+"""The topics of the contract: created where they are missing, required where they exist."""
 
 import time
 from collections.abc import Sequence

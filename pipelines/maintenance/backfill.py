@@ -1,4 +1,4 @@
-"""`pts backfill`: the window tables' rows of an interval, made anew from silver while the live job goes on."""
+"""`pts backfill`: the window tables' rows of an interval, recomputed from silver while the live job goes on."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
@@ -29,7 +29,7 @@ from pipelines.transforms.expiry import is_expired, moment
 LOOKBACK = max(SLIDING_WINDOW, TUMBLING_WINDOW, ALERT_WINDOW)
 """How far a window or an alert reaches beyond the time by which it is found."""
 
-WINDOW_FLOWS = tuple(flow for flow in FLOWS if flow.is_fold and flow.turn)
+WINDOW_FLOWS = tuple(flow for flow in FLOWS if flow.is_fold and flow.catch_up_group)
 
 Spans = Sequence[tuple[datetime, datetime]]
 """Half-open intervals of event time."""
@@ -61,7 +61,7 @@ class Backfilled:
 
 
 @dataclass(frozen=True)
-class Anew:
+class Recomputed:
     """A table's rows of the interval as they are to be, beside those that it has.
 
     Attributes:
@@ -79,15 +79,16 @@ def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FL
     """Replaces exactly the rows of the interval, in one commit per table; with `dry_run`, tells what would change. A
     window belongs to it when it begins in `[begin, end)`, an alert when its failure happened there.
 
-    First they are compared at the newest complete batch, while the live job runs. Only if a row is wrong, the job waits
-    between two batches while the interval is made anew as of then: with every scan that was accepted until that moment.
+    First they are compared at the newest consistent batch, while the live job runs. Only if a row is wrong, the job
+    waits between two batches while the interval is recomputed as of then: with every scan that was accepted until that
+    moment.
     A scan for the interval that comes meanwhile is in the log, and is added by the job's next batches.
 
     Silver is the log as the rules judge it, each scan once; a wrong rule is corrected with `pts replay`.
 
     Raises:
         InvalidInput: Not a window table.
-        NotFound: The lake has no complete batch yet.
+        NotFound: The lake has no consistent batch yet.
         LakeMismatch: The tables are not what the ledger says, or a batch was cut off.
         AnotherWriter: The live job did not hand over the lease, or another command has it.
     """
@@ -101,7 +102,7 @@ def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FL
         lake = Lake(spark, settings.lake_root)
         with closing(duck.cursor()) as cursor:
             then = partial(_rows_at, lake, at.versions)
-            made = made_anew(cursor, names, spans, then, at.expired_before, flows)
+            made = recomputed(cursor, names, spans, then, at.expired_before, flows)
             found = [table.found for table in made]
         if command.dry_run or all(table.is_right for table in found):
             return found
@@ -120,14 +121,14 @@ def backfill(
     ledger: Ledger,
     flows: Sequence[Flow] = WINDOW_FLOWS,
 ) -> list[Backfilled]:
-    """The same on a lake that is held, and whose tables all stand at the ledger's last row.
+    """The same on a lake that is held, and whose tables all are at the ledger's last row.
 
-    Cut off in between, the next start makes the tables anew that the ledger does not know so.
+    Cut off in between, the next start rebuilds the tables that the ledger does not know so.
     """
     batch = maintenance_batch(last, "backfill")
     expired_before = {name: state.expired_before for name, state in last.tables.items()}
     with closing(duck.cursor()) as cursor:
-        tables = made_anew(cursor, names, spans, lake.rows, expired_before, flows)
+        tables = recomputed(cursor, names, spans, lake.rows, expired_before, flows)
         wrong = [table for table in tables if not table.found.is_right]
         for table in wrong:
             into = table.flow.into
@@ -137,14 +138,14 @@ def backfill(
     return [table.found for table in tables]
 
 
-def made_anew(
+def recomputed(
     cursor: Cursor,
     names: Iterable[str],
     spans: Spans,
     rows_of: Callable[[Table], str],
     expired_before: Mapping[str, datetime | None],
     flows: Sequence[Flow] = WINDOW_FLOWS,
-) -> list[Anew]:
+) -> list[Recomputed]:
     """The window tables' rows of intervals, computed from silver, and compared with those that are there.
 
     Args:
@@ -152,7 +153,7 @@ def made_anew(
         names: The tables.
         spans: The intervals.
         rows_of: Gives a query for a table's rows.
-        expired_before: By table name, the time before which rows were let go: they stay away.
+        expired_before: By table name, the time before which rows were removed: they stay away.
         flows: What makes them.
     """
     near = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in spans]
@@ -178,7 +179,7 @@ def made_anew(
             f"FROM {rows}", f"FROM {rows} EXCEPT ALL FROM {there}", f"FROM {there} EXCEPT ALL FROM {rows}"
         ))  # fmt: skip
         found = Backfilled(into.name, *cursor.execute(f"SELECT {', '.join(counts)}").fetchall()[0])
-        tables.append(Anew(flow, f"FROM {rows}", found))
+        tables.append(Recomputed(flow, f"FROM {rows}", found))
     return tables
 
 

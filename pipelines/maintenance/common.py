@@ -45,8 +45,8 @@ def check(runner: LakeRunner) -> None:
 
 
 def settle(spark: SparkSession, settings: Settings) -> None:
-    """Waits until all tables stand at one batch since the newest promotion. A live job brings them there with its next
-    batches, turn by turn; where none runs, or it takes long, this does."""
+    """Waits until all tables are at one batch since the newest promotion. A live job brings them there with its next
+    batches, group by group; where none runs, or it takes long, this does."""
     root, deadline = settings.lake_root, time.monotonic() + SETTLE_SECONDS
     while writer_code(root) is not None and not is_settled(root) and time.monotonic() < deadline:
         time.sleep(1.0)
@@ -59,14 +59,14 @@ def settle(spark: SparkSession, settings: Settings) -> None:
 def end(
     batch: Batch, last: LedgerRow, lake: Lake, ledger: Ledger, expired_before: Mapping[str, datetime] | None = None
 ) -> LedgerRow:
-    """Writes the ledger's row of such a batch. All tables must stand at the ledger's last row.
+    """Writes the ledger's row of such a batch. All tables must be at the ledger's last row.
 
     Args:
         batch: The batch.
         last: The ledger's last row.
         lake: The tables.
         ledger: The ledger.
-        expired_before: Of tables that let go rows, the time up to which.
+        expired_before: Of tables that removed rows, the time up to which.
     """
     limits = expired_before or {}
     states = {

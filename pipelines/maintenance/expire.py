@@ -1,4 +1,4 @@
-"""`pts expire`: rows of the gold tables that are older than their retention are let go."""
+"""`pts expire`: rows of the gold tables that are older than their retention are removed."""
 
 from collections.abc import Mapping
 from contextlib import closing
@@ -24,7 +24,7 @@ from pipelines.transforms.expiry import is_expired
 
 @dataclass(frozen=True)
 class Expired:
-    """What one table lets go: the rows of a kind whose time lies before `before`."""
+    """What one table removes: the rows of a kind whose time lies before `before`."""
 
     table: str
     rows: str
@@ -36,11 +36,11 @@ class Expired:
 
 
 def run(command: Expire, settings: Settings) -> list[Expired]:
-    """What each gold table let go; with `dry_run`, what it would.
+    """What each gold table removed; with `dry_run`, what it would.
 
     What goes follows from the log alone: the limit is a distance from the newest accepted scan, never from today. Late
     scans stay as good as before: one for a window that is gone does not bring back a part of it, and a package that was
-    let go comes back whole, from ops.expired_reports.
+    removed comes back whole, from ops.expired_reports.
 
     Raises:
         NotFound: There is no batch or no scan yet.
@@ -59,19 +59,19 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
 def expire(
     last: LedgerRow, lake: Lake, ledger: Ledger, *, dry_run: bool = False, now: datetime | None = None
 ) -> list[Expired]:
-    """The same on a lake that is held, and whose tables all stand at the ledger's last row."""
+    """The same on a lake that is held, and whose tables all are at the ledger's last row."""
     newest, now = _newest_scan(lake), now or datetime.now(UTC)
     if newest is None:
         raise NotFound(f"There is no scan in {lake.root} yet.")
     if newest > now + FUTURE_TOLERANCE:
         raise LakeMismatch(
             f"The newest scan is of {newest:%Y-%m-%d %H:%M} UTC, and it is {now:%Y-%m-%d %H:%M}: a producer's clock is "
-            "ahead. Counted from there, almost everything would be let go, so nothing is."
+            "ahead. Counted from there, almost everything would be removed, so nothing is."
         )
     limits = {flow.into.name: newest - flow.into.expiry.after for flow in FLOWS if flow.into.expiry}
     found = [_expired(flow, limits[flow.into.name], lake) for flow in FLOWS if flow.into.expiry]
     if not dry_run and any(each.row_count for each in found):
-        let_go(limits, last, lake, ledger)
+        apply_expiry(limits, last, lake, ledger)
     return found
 
 
@@ -90,11 +90,11 @@ def _expired(flow: Flow, before: datetime, lake: Lake) -> Expired:
     return Expired(flow.into.name, flow.into.expiry.rows, before, count)
 
 
-def let_go(limits: Mapping[str, datetime], last: LedgerRow, lake: Lake, ledger: Ledger) -> None:
+def apply_expiry(limits: Mapping[str, datetime], last: LedgerRow, lake: Lake, ledger: Ledger) -> None:
     """Rows of the tables older than these times: first into the archive, then out of the table, then into the ledger.
 
-    All tables must stand at the ledger's last row. Cut off in between, the next start makes the tables that the
-    ledger does not know so anew.
+    All tables must be at the ledger's last row. Cut off in between, the next start makes the tables that the
+    ledger does not know so again.
     """
     batch = maintenance_batch(last, "expire")
     for flow in FLOWS:

@@ -1,4 +1,4 @@
-"""`pts rebuild`: gold tables made anew from silver, as they stand at the end of the ledger."""
+"""`pts rebuild`: gold tables rebuilt from silver, as they stand at the end of the ledger."""
 
 from pipelines.commands import Rebuild, Stream
 from pipelines.errors import InvalidInput
@@ -13,7 +13,7 @@ from pipelines.settings import Settings
 def run(command: Rebuild, settings: Settings) -> None:
     """Replaces each table's rows in one commit, and those of tables that are made from it. A live job waits meanwhile.
 
-    What `pts expire` has let go is in them again, and in no archive any more.
+    What `pts expire` has removed is in them again, and in no archive any more.
 
     If the live job was cut off within a batch, that batch is completed first, and with it all that the log holds.
 

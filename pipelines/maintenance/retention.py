@@ -29,7 +29,7 @@ class Needed:
 def needed(lake_root: str) -> Needed:
     """What must stay readable of a lake in a folder, besides what is young:
 
-    - the newest complete batch, which `pts verify`, `pts snapshot` and `pts backfill` read, also when the job has
+    - the newest consistent batch, which `pts verify`, `pts snapshot` and `pts backfill` read, also when the job has
       stood still for long;
     - each version since the ledger's last row: a batch that was cut off goes on from the files that its commits added;
     - of a replay, the live tables before its promotion, to which `pts replay rollback` goes back; else those at its

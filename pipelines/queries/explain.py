@@ -11,7 +11,7 @@ from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
 from pipelines.settings import Settings
-from pipelines.state.snapshots import made_anew
+from pipelines.state.snapshots import recreated_tables
 from pipelines.tables import SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES
 from pipelines.values import iso_utc, rows_of
 
@@ -118,7 +118,7 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     newest = numbers[-limit:]
     sources = {source: batch_of.get(source) for source in _sources(found)}
     batches = batches_of(reader, {number for number in (*newest, *sources.values()) if number is not None})
-    since = made_anew(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
+    since = recreated_tables(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
     history = []
     for number in (*newest, None):
         brought = tuple(arrival for arrival in arrivals if arrival.batch_id == number)

@@ -71,7 +71,7 @@ def begin(
         row: That batch.
         replay: The replay.
         counts: What the live ledger counts up to there, by topic.
-        expired_before: By table, the time up to which rows were let go.
+        expired_before: By table, the time up to which rows were removed.
     """
     states = {}
     for table in tables_of():

@@ -24,7 +24,7 @@ from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
-from pipelines.maintenance.expire import let_go
+from pipelines.maintenance.expire import apply_expiry
 from pipelines.progress import ReplayBegun, ReplayedBatch, ReplayEnded, report
 from pipelines.replay.plan import plan_until
 from pipelines.settings import Settings
@@ -38,10 +38,10 @@ WAIT_SECONDS = 2.0
 
 
 def run(command: ReplayBuild, settings: Settings, flows: Sequence[Flow] = FLOWS) -> Replay:
-    """Builds the shadow up to its fence, or goes on where it was cut off; done at once when it stands there already.
+    """Builds the shadow up to its as-of batch, or goes on where it was cut off; returns at once when it is there.
 
     Raises:
-        InvalidInput: The replay has another fence; or its tables were built by other code.
+        InvalidInput: The replay has another as-of batch; or its tables were built by other code.
         Interrupted: It was asked to stop. The next call goes on.
         And what `pts replay plan` raises.
     """
@@ -69,8 +69,7 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
     if found := known.get(command.replay_id):
         if command.at_batch not in (None, found.fence):
             raise InvalidInput(
-                f"The replay {found.replay_id} has its fence at batch {found.fence}, not {command.at_batch}: use "
-                "another name."
+                f"The replay {found.replay_id} is as of batch {found.fence}, not {command.at_batch}: use another name."
             )
         if found.code != code:
             raise InvalidInput(
@@ -155,7 +154,7 @@ class ReplayJob:
 
     @property
     def is_done(self) -> bool:
-        """Whether all tables stand at the fence."""
+        """Whether all tables are at the as-of batch."""
         last = self.runner.last
         if last is None or self._planner.cut_off(last) is not None:
             return False
@@ -166,7 +165,7 @@ class ReplayJob:
 
         Args:
             stop: Ends it after a batch.
-            is_last_part: The live job waits for it: tables that follow stay where they are, but for large ones that
+            is_last_part: The live job waits for it: catch-up tables stay where they are, but for large ones that
                 wait, and nobody is told how far it is.
         """
         stop, runner, batches = stop or threading.Event(), self.runner, self._planner.batches
@@ -175,7 +174,7 @@ class ReplayJob:
         with nullcontext() if is_last_part else progress:
             while (number := self._planner.cut_off(runner.last)) is not None and not stop.is_set():
                 step, ranges = batches[number]
-                self._let_go_after(step)
+                self._expire_after(step)
                 self._wait_for_live(stop)
                 if stop.is_set():
                     break
@@ -184,11 +183,11 @@ class ReplayJob:
                 if not is_last_part:
                     progress.batch_done(row, time.monotonic() - began)
         if not stop.is_set() and not is_last_part:
-            self._let_go_after(len(self._steps))
+            self._expire_after(len(self._steps))
             runner.catch_up()
 
-    def _let_go_after(self, step: int) -> None:
-        """What the live lake let go at the end of the steps before this one."""
+    def _expire_after(self, step: int) -> None:
+        """What the live lake removed at the end of the steps before this one."""
         limits = {name: limit for each in self._steps[:step] for name, limit in each.expired_before.items()}
         runner = self.runner
         if runner.last is None:
@@ -196,7 +195,7 @@ class ReplayJob:
         if all(runner.last.tables[name].expired_before == limit for name, limit in limits.items()):
             return
         runner.catch_up()
-        let_go(limits, runner.last, runner.lake, Ledger(runner.lake))
+        apply_expiry(limits, runner.last, runner.lake, Ledger(runner.lake))
         runner.prepare()
 
     def _wait_for_live(self, stop: threading.Event) -> None:
@@ -260,7 +259,7 @@ def caught_up(
     *,
     is_last_part: bool = False,
 ) -> Replay:
-    """The replay, brought to where the live job was at a row of its ledger; in the last part, without what follows."""
+    """The replay, brought to a row of the live ledger; in the last part without catch-up tables."""
     reached = replay.steps[-1].end if replay.steps else replay.begin
     if any(part.size for part in ranges_between(reached, last.end_offsets)):
         replay = replay.model_copy(

@@ -1,4 +1,4 @@
-"""`pts replay compare`: live and shadow cut at the same fence, row for row.
+"""`pts replay compare`: live and shadow cut at the same as-of batch, row for row.
 
 Nothing is collected but counts and samples.
 """
@@ -28,7 +28,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
 
     Raises:
         InvalidInput: A declared difference names no table or column, or the page has no folder.
-        NotFound: There is no such replay; it is not built up to its fence; or versions are gone.
+        NotFound: There is no such replay; it is not built up to its as-of batch; or versions are gone.
         AnotherWriter: Another command works on a replay.
     """
     declared = {table.name: _declared(table, command.expect) for table in TABLES}
@@ -43,7 +43,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
         replay, root = replays.load(command.replay_id), replays.root(command.replay_id)
         if replay.built is None:
             raise NotFound(
-                f"The replay {replay.replay_id} does not stand at its fence yet: `pts replay build {replay.replay_id}` "
+                f"The replay {replay.replay_id} is not at its as-of batch yet: `pts replay build {replay.replay_id}` "
                 "brings it there."
             )
         live, shadow = snapshot(settings.lake_root, replay.fence).versions, snapshot(root, replay.built).versions

@@ -58,7 +58,7 @@ EXPIRED = f"""
             AND (reset.expired_before IS NULL OR reset.expired_before < changed.expired_before)
     ) ORDER BY batch_id
 """
-"""What the live lake let go, and did neither make anew since nor get back by a promotion that stands."""
+"""What the live lake removed, and did neither make again since nor get back by a promotion that stands."""
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a replay up to a fence would do.
+    """What a replay up to an as-of batch would do.
 
     Attributes:
-        fence: The batch of the live ledger; all tables stand at it.
+        fence: The batch of the live ledger; all tables are at it.
         committed_at: When the last of them came there.
         sources: What is read, in the order of topic, partition and offset.
         records: Records by topic.
-        rows: Rows of the live tables at the fence, by table: what is made anew.
+        rows: Rows of the live tables at the as-of batch, by table: what is rebuilt.
         needed_bytes, free_bytes: Disk.
         estimated_seconds: By the speed of the ledger's ten largest batches; None when it has none.
         begin, end, steps: See `Replay`.
@@ -117,7 +117,7 @@ def run(command: ReplayPlan, settings: Settings) -> Plan:
     """The plan up to `command.at_batch`, or up to the newest batch at which all tables stand.
 
     Raises:
-        NotFound: There is no such batch, or not all tables stood at it.
+        NotFound: There is no such batch, or not all tables were at it.
         LogTruncated: Neither Kafka nor bronze holds all of it, or Kafka ends before it.
         TopicMismatch: A topic has other partitions than the lake was built from.
         LakeUnavailable: Too little disk.
@@ -213,7 +213,7 @@ def _check_bronze(reader: LakeReader, sources: list[Source], records: Mapping[st
 
 
 def _steps(reader: LakeReader, fence: int, end: Offsets) -> tuple[Step, ...]:
-    """Up to each batch at which the live lake let rows go, then up to the fence."""
+    """Up to each batch at which the live lake removed rows, then up to the as-of batch."""
     limits: dict[int, dict[str, datetime]] = {}
     for row in reader.query(EXPIRED, [fence]).to_pylist():
         limits.setdefault(row["batch_id"], {})[row["table_name"]] = row["expired_before"]

@@ -38,8 +38,8 @@ def run(command: ReplayPromote, settings: Settings) -> Promoted:
     the live ones already, it tells what was done: the command may have died while the live job did it.
 
     The live job may run: the replay first follows it up to almost where it is; then the job itself, whose Java is warm,
-    replays the last stretch between two batches, has the tables change places, and goes on from there. In that stretch,
-    tables that follow do not move: they change places where they stand, and come up with the job's next batches, before
+    replays the last stretch between two batches, swaps the tables, and goes on from there. In that stretch,
+    catch-up tables do not move: they are swapped where they are, and come up with the job's next batches, before
     this returns. Readers see each table before or after its one commit, and who follows package-reports is sent what
     changes. Bronze stays, unless it was found to differ: it is what was read, not made.
 
@@ -135,5 +135,5 @@ def check_live_code(settings: Settings) -> None:
     """Raises `NotCompared` while a live job runs that is not this code."""
     if writer_code(settings.lake_root) not in (None, fingerprint()):
         raise NotCompared(
-            "The live job runs other code than this: it would go on in its own way. Start it anew with this code."
+            "The live job runs other code than this: it would go on in its own way. Restart it with this code."
         )

@@ -1,4 +1,4 @@
-"""`pts quarantine redrive`: rejected records judged anew, by the rules of today. What is accepted enters all tables."""
+"""`pts quarantine redrive`: rejected records judged again by the rules of today. What is accepted enters all tables."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -19,7 +19,7 @@ from pipelines.io.delta.data_files import empty_rows
 from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
-from pipelines.maintenance.backfill import LOOKBACK, chosen, made_anew, within
+from pipelines.maintenance.backfill import LOOKBACK, chosen, recomputed, within
 from pipelines.maintenance.common import settle
 from pipelines.replay import base
 from pipelines.replay.promote import check_live_code, promoted
@@ -51,7 +51,7 @@ class Redriven:
     """What became of the records; with `dry_run`, what would.
 
     Attributes:
-        judged: Records that were judged anew, by topic.
+        judged: Records that were judged again, by topic.
         accepted: Of these, how many are accepted now, by topic; some may tell a scan that another record tells, too.
         rejected: How many are rejected now for another reason, by that reason.
         promoted: How the tables took their place; None when nothing changed.
@@ -67,15 +67,15 @@ class Redriven:
 
 
 def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
-    """Judges the records of the reasons anew and, if a verdict is another now, promotes tables that say so.
+    """Judges the records of the reasons again and, if a verdict is another now, promotes tables that say so.
 
-    The tables begin as those of the newest complete batch, follow the live job, and take the live ones' place while it
-    waits between two batches, as in `pts replay promote`. Each accepted record is in them once, with its coordinates;
-    where another record tells the same scan, the one with the lowest offset is kept, as in a replay. What the
-    quarantine said before is in ops.redriven_records.
+    The tables begin as those of the newest consistent batch, follow the live job, and take the live ones' place while
+    it waits between two batches, as in `pts replay promote`. Each accepted record is in them once, with its
+    coordinates; where another record tells the same scan, the one with the lowest offset is kept, as in a replay. What
+    the quarantine said before is in ops.redriven_records.
 
     Raises:
-        NotFound: The lake has no complete batch yet.
+        NotFound: The lake has no consistent batch yet.
         NotCompared: The live job runs other code, which would reject the next such record again.
         LakeMismatch: Another promotion was cut off, or the lake was made with other settings.
         AnotherWriter: Another command works on a replay or corrects rows, or the live job does not hand over the lease.
@@ -87,11 +87,11 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         check_choices(settings.lake_root, settings, is_new=False)
         if not command.dry_run:
             held.enter_context(correcting(settings.lake_root))
-            settle(spark, settings)  # or the newest complete batch, with which it begins, is of what was replaced
+            settle(spark, settings)  # or the newest consistent batch, with which it begins, is of what was replaced
         at, live = snapshot(settings.lake_root), Lake(spark, settings.lake_root)
         at.raise_if_missing(TABLES)
         redrive = Redrive(spark, live, at, command.reasons, settings)
-        held.callback(redrive.let_go)
+        held.callback(redrive.close)
         found = redrive.found()
         if command.dry_run or not (any(found.accepted.values()) or found.rejected):
             return found
@@ -128,7 +128,7 @@ class Redrive:
             self._cursor.register("found", found)
             self._cursor.execute(f"CREATE TEMP TABLE {_judged(topic)} AS FROM found")
 
-    def let_go(self) -> None:
+    def close(self) -> None:
         """Frees what it holds."""
         self._cursor.close()
 
@@ -165,8 +165,8 @@ class Redrive:
             if gone is not None:
                 lake.take_out(cursor, gone, table, base.base_transaction(replay, f"{table.name}/out"))
             lake.append(cursor, new, table, base.base_transaction(replay, f"{table.name}/in"))
-        self._report_anew(lake, replay)
-        self._count_anew(lake, replay)
+        self._recompute_reports(lake, replay)
+        self._recompute_windows(lake, replay)
         counted = (f"(SELECT count(*) FROM {rows})" for rows in (
             f"ranked WHERE {IS_ADDED}", f"ranked WHERE {IS_DISPLACED}", f"({self._routes()})"
         ))  # fmt: skip
@@ -204,7 +204,7 @@ class Redrive:
             f"old_reason AS reason, old_detail AS detail, reason AS new_reason FROM ({self._changed()}))"
         )
 
-    def _report_anew(self, lake: Lake, replay: Replay) -> None:
+    def _recompute_reports(self, lake: Lake, replay: Replay) -> None:
         """The reports of all packages of which a scan or a route is new or another, from all that silver knows."""
         cursor = self._cursor
         cursor.execute(
@@ -227,14 +227,14 @@ class Redrive:
         ):
             lake.merge(cursor, rows, table, base.base_transaction(replay, f"{table.name}/in"))
 
-    def _count_anew(self, lake: Lake, replay: Replay) -> None:
+    def _recompute_windows(self, lake: Lake, replay: Replay) -> None:
         """All windows and alerts to which one of the scans belongs."""
         hours = self._cursor.execute(f"SELECT DISTINCT {hour_of('occurred_at')} FROM touched").fetchall()
         edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hour_spans(hour for (hour,) in hours)]
         spans = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in edges]
         if not spans:
             return
-        for table in made_anew(self._cursor, chosen(()), spans, lake.rows, self._at.expired_before):
+        for table in recomputed(self._cursor, chosen(()), spans, lake.rows, self._at.expired_before):
             into = table.flow.into
             transaction = base.base_transaction(replay, f"{into.name}/in")
             lake.replace_where(self._cursor, table.rows, within(into, spans), into, transaction)

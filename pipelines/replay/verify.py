@@ -13,11 +13,11 @@ from pipelines.state.snapshots import newest_promotion, snapshot
 
 
 def run(command: ReplayVerify, settings: Settings) -> Compared:
-    """Replays the log up to the fence and compares; the replay is dropped when nothing differs, and kept otherwise, in
-    place of those that differed before: each night's would be one more copy of the lake.
+    """Replays the log up to the as-of batch and compares; the replay is dropped when nothing differs, and kept
+    otherwise, in place of those that differed before: each night's would be one more copy of the lake.
 
-    Without a fence, one that was cut off is finished, if this code began it. One whose live tables are gone, or were
-    replaced by a promotion since, is dropped.
+    Without an as-of batch, one that was cut off is finished, if this code began it. One whose live tables are gone, or
+    were replaced by a promotion since, is dropped.
 
     Raises what `pts replay build` and `pts replay compare` raise.
     """
@@ -57,7 +57,7 @@ def _replay_id(fence: int) -> str:
 
 
 def _cut_off(settings: Settings) -> int | None:
-    """The fence of the newest that has no verdict yet, or whose good one came just before the end."""
+    """The as-of batch of the newest that has no verdict yet, or whose good one came just before the end."""
     return max((replay.fence for replay in _of_this_code(settings) if not _differs(replay)), default=None)
 
 

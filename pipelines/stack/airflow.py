@@ -55,7 +55,7 @@ def prepare(settings: Settings) -> str | None:
 
 
 def _has_tables(environment: dict[str, str], settings: Settings) -> bool:
-    """Whether the database is still the one that was prepared: somebody may have made it anew."""
+    """Whether the database is still the one that was prepared: somebody may have made it again."""
     if not settings.airflow.database:
         return (airflow.home(settings) / "airflow.db").exists()
     command = [*airflow.COMMAND, "db", "check-migrations", "--migration-wait-timeout", "1"]

@@ -1,4 +1,4 @@
-"""The live job's heartbeat: a small file beside the tables, written anew about once a second."""
+"""The live job's heartbeat: a small file beside the tables, rewritten about once a second."""
 
 import json
 from collections.abc import Mapping

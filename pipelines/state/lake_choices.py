@@ -1,4 +1,4 @@
-"""What is chosen when a lake is created, since it changes what the rows mean: kept in the lake, and insisted on."""
+"""What is chosen when a lake is created, since it changes what the rows mean: kept in the lake, and required."""
 
 import json
 from pathlib import Path
@@ -52,7 +52,7 @@ def check_choices(lake_root: str, settings: Settings, is_new: bool) -> None:
             raise LakeMismatch(
                 f"The lake at {lake_root} was made with {variable}={before}, and here it is {value}: rows of two kinds "
                 f"would be in its tables. Set {variable}={before}; or, if that was wrong from the beginning, point "
-                "PTS_LAKE at a new place, and the job builds the lake anew."
+                "PTS_LAKE at a new place, and the job builds the lake again."
             )
 
 

@@ -37,7 +37,7 @@ class TableState:
     Attributes:
         version: Its Delta version.
         position: The batch up to which its rows follow the log.
-        expired_before: The time up to which rows were let go; None if they never were.
+        expired_before: The time up to which rows were removed; None if they never were.
     """
 
     version: int

@@ -32,7 +32,7 @@ class Step(Record):
     Attributes:
         end: Up to where it is replayed.
         batch_id: The row of the live ledger that ends there.
-        expired_before: What the live lake then let go: by table, rows older than this time.
+        expired_before: What the live lake then removed: by table, rows older than this time.
     """
 
     end: Offsets
@@ -68,7 +68,7 @@ class Promotion(Record):
         way_back_to: The newest batch before it at which all live tables stood.
         before: Their versions there.
         shadow_versions: Versions of the replay's tables that took their place.
-        positions: The batch at which those of them stand that follow and have not come up to this one.
+        positions: The batch at which the catch-up tables are that have not come up to this one.
         done_at: When that row was written; None while it is under way, or was cut off.
     """
 
@@ -114,12 +114,12 @@ class Replay(Record):
         created_at: When it was planned.
         fence: The batch of the live ledger at which live and shadow are compared.
         begin: Where on the log the replay begins.
-        steps: What it replays, in order: up to the fence, and when it is promoted on to where the live job is.
+        steps: What it replays, in order: up to the as-of batch, and when it is promoted on to where the live job is.
         max_records: Most records in a batch.
         code: Fingerprint of the code that builds it (`pipelines/code_version.py`).
         formats: How the values of each topic were read.
         base: Versions of the live tables from which it starts, if not from nothing: a rollback.
-        built: The batch of its own ledger at which its tables stand at the fence; None before they do.
+        built: The batch of its own ledger at which its tables are at the as-of batch; None before they are.
         comparison: The newest; None before the first.
         promotions: Oldest first.
     """

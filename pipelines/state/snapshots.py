@@ -16,7 +16,7 @@ from pipelines.values import iso_utc
 LEDGER = OPS_BATCHES.name
 STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
 PROMOTIONS = f"(SELECT batch_id AS promoted_at FROM {LEDGER} WHERE replay_id IS NOT NULL)"
-STOOD_AT = f"""(
+STATES_AT_BATCH = f"""(
     SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
     FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id) AS states
     WHERE NOT EXISTS (FROM {PROMOTIONS} WHERE position < promoted_at AND promoted_at <= states.batch_id)
@@ -25,10 +25,10 @@ STOOD_AT = f"""(
 that a promotion brought stood nowhere before that."""
 
 COMPLETE = f"""(
-    SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STOOD_AT} GROUP BY batch_id)
+    SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STATES_AT_BATCH} GROUP BY batch_id)
     JOIN (SELECT batch_id, len(tables) AS table_count FROM {LEDGER}) USING (batch_id, table_count)
 )"""
-"""The batches at which every table of their time stood. Tables that follow may have come there later."""
+"""The batches at which every table of their time stood. Catch-up tables may have come there later."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Snapshot:
         batch_id: The batch.
         committed_at: When its last table was written, in UTC.
         versions: Delta version of each table after it, as the ledger says; the ledger itself is not among them.
-        expired_before: The time up to which each table had let rows go; None if it never did.
+        expired_before: The time up to which each table had removed rows; None if it never did.
     """
 
     batch_id: int
@@ -63,7 +63,7 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     `LakeReader(root, found.versions, until_batch=found.batch_id)` reads it. Whether the files of those versions are
     still there only reading them shows.
 
-    Raises `NotFound` when there is no such batch, when not all tables stood at it, and when a table was made anew
+    Raises `NotFound` when there is no such batch, when not all tables were at it, and when a table was rebuilt
     since, so that its old versions are gone.
     """
     with _opened(lake_root) as ledger:
@@ -71,7 +71,7 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
         row = _first(ledger, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
         if not row:
             raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(ledger)}.")
-        found = _rows(ledger, f"FROM {STOOD_AT} WHERE batch_id = ?", batch_id)
+        found = _rows(ledger, f"FROM {STATES_AT_BATCH} WHERE batch_id = ?", batch_id)
         tables = {state["table_name"]: state for state in found}
         _check_complete(ledger, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
         _check_readable(ledger, batch_id)
@@ -90,7 +90,7 @@ def newest_of(lake_root: str, tables: Sequence[str]) -> Snapshot:
     """
     sql = f"""
         SELECT batch_id, list(table_name) AS tables, list(version) AS versions
-        FROM {STOOD_AT} WHERE table_name IN $1 AND batch_id >= 0 GROUP BY batch_id
+        FROM {STATES_AT_BATCH} WHERE table_name IN $1 AND batch_id >= 0 GROUP BY batch_id
         HAVING count(*) = len($1) ORDER BY batch_id DESC LIMIT 1
     """
     with _opened(lake_root) as ledger:
@@ -108,8 +108,8 @@ def newest_of(lake_root: str, tables: Sequence[str]) -> Snapshot:
 
 
 def is_settled(lake_root: str) -> bool:
-    """Whether a batch since the newest promotion is complete: before one is, the newest complete batch is of the tables
-    that were replaced. Raises `NotFound` when there is no complete batch at all."""
+    """Whether a batch since the newest promotion is consistent: before one is, the newest consistent batch is of the
+    tables that were replaced. Raises `NotFound` when there is no consistent batch at all."""
     with _opened(lake_root) as ledger:
         newest = _newest_promotion(ledger)
         return newest is None or _newest_complete(ledger, lake_root) >= newest
@@ -131,8 +131,8 @@ def _opened(lake_root: str) -> AbstractContextManager[DuckDBPyConnection]:
     return LakeReader(lake_root).opened_for(LEDGER)
 
 
-def made_anew(lake_root: str, after: int = 0) -> dict[str, int]:
-    """The tables that were deleted and made anew after a batch, each with the last batch that found it so.
+def recreated_tables(lake_root: str, after: int = 0) -> dict[str, int]:
+    """The tables that were deleted and rebuilt after a batch, each with the last batch that found it so.
 
     Delta counts the versions of a new table from 0: those of the ledger's earlier rows are not its own.
     """
@@ -187,7 +187,7 @@ def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dic
     )
     complete = [str(each) for each in (near["before"], near["after"]) if each is not None]
     nearest = (
-        f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is no complete batch yet."
+        f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is no consistent batch yet."
     )
     raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
 
@@ -200,7 +200,7 @@ def _check_readable(ledger: DuckDBPyConnection, batch_id: int, tables: Sequence[
     table, since = max(rebuilt.items(), key=lambda item: item[1])
     found = _first(ledger, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
     first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
-    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was made anew before batch {since}; {first}.")
+    raise NotFound(f"Batch {batch_id} can no longer be read: {table} was rebuilt before batch {since}; {first}.")
 
 
 def _range(ledger: DuckDBPyConnection) -> str:

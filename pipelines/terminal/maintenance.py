@@ -41,7 +41,7 @@ def compacted_page(found: "Compacted") -> Page:
 
 def expired_page(found: Iterable["Expired"], *, dry_run: bool) -> Iterator[str]:
     """A line per table: how many of its rows expired."""
-    verb = "would let go" if dry_run else "let go"
+    verb = "would remove" if dry_run else "removed"
     for each in found:
         yield f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC"
 

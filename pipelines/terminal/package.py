@@ -57,7 +57,7 @@ def headline(found: "PackageReport") -> str:
     parts = [f"Package {found.tracking_number}: {_remaining(found.report)}"]
     if scan.get("event_kafka_offset") is not None:
         place = f" {_place(scan)}" if _place(scan) else ""
-        status = "delivered and let go" if found.is_expired else status_text(scan["status_code"])
+        status = "delivered and expired" if found.is_expired else status_text(scan["status_code"])
         parts += [status, f"last seen{place} at {iso_utc(scan['occurred_at'])}"]
     return ", ".join(parts)
 

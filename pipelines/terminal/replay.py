@@ -30,7 +30,7 @@ def plan_page(found: "Plan") -> Iterator[str]:
 
 def built_page(found: "Replay") -> Iterator[str]:
     """Where the replay is, and what comes next."""
-    yield f"The replay {found.replay_id} stands at batch {found.fence}. Next: pts replay compare {found.replay_id}"
+    yield f"The replay {found.replay_id} is at batch {found.fence}. Next: pts replay compare {found.replay_id}"
 
 
 def compared_page(found: "Compared") -> Page:
@@ -74,7 +74,7 @@ def replays_page(found: Iterable["Replay"]) -> Page:
 def redriven_page(found: "Redriven") -> Iterator[str]:
     """What the rules of today say of the records, and what became of the tables."""
     for topic, count in found.judged.items():
-        yield f"{topic}: {count:,} records judged anew, {found.accepted.get(topic, 0):,} accepted"
+        yield f"{topic}: {count:,} records judged again, {found.accepted.get(topic, 0):,} accepted"
     for name, count in found.rejected.items():
         yield f"{count:,} are rejected as {name} now"
     if found.promoted:

@@ -1,4 +1,4 @@
-"""Which rows may be let go, and how does a table go on from those that expired?"""
+"""Which rows may be removed, and how does a table go on from those that expired?"""
 
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -136,8 +136,8 @@ def test_client_that_takes_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest
         await asyncio.sleep(60)
 
     held = ExitStack()
-    let_go: list[bool] = []
-    held.callback(let_go.append, True)
+    apply_expiry: list[bool] = []
+    held.callback(apply_expiry.append, True)
 
     async def receive() -> dict[str, object]:
         await asyncio.sleep(60)
@@ -145,7 +145,7 @@ def test_client_that_takes_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest
 
     scope = {"type": "http", "asgi": {"spec_version": "2.3"}}
     asyncio.run(asyncio.wait_for(EventStream(never(), held)(scope, receive, stuck), 5))
-    assert let_go == [True]
+    assert apply_expiry == [True]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pipelines.settings import Settings
 from pipelines.state.heartbeat import beat
 from pipelines.state.snapshots import newest_of
 from tests.board.makers import client, healthy, page
-from tests.healthy_lake import COMPLETE_BATCH, HealthyLake, healthy_lake
+from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 
 HOSTILE = "<script>alert(1)</script>\"' onload=x {{7*7}} \u202e\x07"
 PAGES = (
@@ -38,7 +38,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.mark.parametrize("path", PAGES)
 def test_each_page_says_its_batch_and_has_nothing_inline_or_of_other_sites(path: str, lake: Settings) -> None:
     found = page(lake, path)
-    batch = COMPLETE_BATCH if path == "/places" else COMPLETE_BATCH + 1
+    batch = CONSISTENT_BATCH if path == "/places" else CONSISTENT_BATCH + 1
     assert f"At batch {batch} , committed 2026-03-01 12:01:00 UTC." in found.text
     assert len(found.all("h1")) == len(found.all("main")) == len(found.all("nav")) == 1
     for tag, attributes in found.elements:
@@ -130,14 +130,14 @@ def test_page_stays_at_its_batch_when_another_one_lands(tmp_path: Path) -> None:
         assert package.package_page(view, 42, None) == before
     with view_of(settings.lake_root, package.READ) as view:
         assert (view.batch_id, package.package_page(view, 42, None).found.scans[:-1]) == (
-            COMPLETE_BATCH + 1,
+            CONSISTENT_BATCH + 1,
             before.found.scans,
         )
 
 
 def test_tables_that_move_with_each_batch_are_read_at_a_newer_one_than_windows(lake: Settings) -> None:
-    assert newest_of(lake.lake_root, ["gold.remaining_stops"]).batch_id == COMPLETE_BATCH + 1
-    assert newest_of(lake.lake_root, ["gold.remaining_stops", "gold.stop_activity"]).batch_id == COMPLETE_BATCH
+    assert newest_of(lake.lake_root, ["gold.remaining_stops"]).batch_id == CONSISTENT_BATCH + 1
+    assert newest_of(lake.lake_root, ["gold.remaining_stops", "gold.stop_activity"]).batch_id == CONSISTENT_BATCH
 
 
 def test_tables_that_hold_nothing_yet_are_a_sentence(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_maintenance_is_told_apart_from_batches_of_the_log(tmp_path: Path) -> No
     spoilt.ledger[2]["checkpoint_batch_id"] = spoilt.ledger[1]["checkpoint_batch_id"]
     settings = healthy(tmp_path, spoilt)
     assert "2 maintenance" in page(settings, "/batches").text
-    assert "rows were let go" in page(settings, "/history").text
+    assert "rows were removed" in page(settings, "/history").text
 
 
 def test_vendored_files_are_as_they_were_published() -> None:

@@ -126,7 +126,7 @@ def test_share_of_rejects_counts_the_last_hour_alone(settings: Settings) -> None
     assert unmet(strict, NOW + timedelta(hours=2)) == ["heartbeat_seconds", "lag_seconds", "freshness_seconds"]
 
 
-def test_table_of_many_files_is_named_with_the_way_out(settings: Settings) -> None:
+def test_table_of_many_files_is_named_with_the_remedy(settings: Settings) -> None:
     with pytest.raises(Unhealthy, match=r"file_count of \S+ is \d+, at most 0 is right: `pts compact`"):
         health.raise_if_beyond(health.run(Health(), limited(settings, file_count=0), NOW))
 

@@ -72,11 +72,11 @@ def test_report_that_came_back_counts_and_not_the_one_in_the_archive(tmp_path: P
 
 def test_board_may_have_let_go_what_its_windows_still_have(tmp_path: Path) -> None:
     lake, boards = healthy_lake(), "gold.busiest_stops"
-    let_go, kept = at("10:30"), lake.tables[boards]
-    lake.tables[boards] = [row for row in kept if row["window_end"] >= let_go]
+    apply_expiry, kept = at("10:30"), lake.tables[boards]
+    lake.tables[boards] = [row for row in kept if row["window_end"] >= apply_expiry]
     assert 0 < len(lake.tables[boards]) < len(kept)
     for row in lake.ledger:
-        next(state for state in row["tables"] if state["table_name"] == boards)["expired_before"] = let_go
+        next(state for state in row["tables"] if state["table_name"] == boards)["expired_before"] = apply_expiry
     assert verified(lake, tmp_path).batch_id == 3
 
 

@@ -37,7 +37,7 @@ def loaded(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def site() -> Path:
-    """Built anew; a broken link or anchor ends that with an error."""
+    """Built again; a broken link or anchor ends that with an error."""
     done = subprocess.run(["make", "site"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     return ROOT / "var" / "site"

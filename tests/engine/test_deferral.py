@@ -53,7 +53,7 @@ def test_large_table_stays_until_a_cycle_begins_and_is_then_that_of_the_batch(sp
     rows, _ = run(lake, spark, RECORDS, [first, second, third])
     assert [row.tables[REPORTS].position for row in rows] == [0, 0, 0]
     assert reports(lake) == expected_rows(PARTS[0])[REPORTS]
-    begins = replace(fourth, following=END_OF_DEFERRAL)
+    begins = replace(fourth, catch_up=END_OF_DEFERRAL)
     rows, _ = run(lake, spark, RECORDS, [begins])
     assert rows[0].tables[REPORTS].position == 3
     assert reports(lake) == expected_rows(RECORDS)[REPORTS]

@@ -71,7 +71,7 @@ def delete_folder(spark: SparkSession, root: Path) -> None:
     shutil.rmtree(root / ACTIVITY)
 
 
-def make_anew(spark: SparkSession, root: Path) -> None:
+def make_again(spark: SparkSession, root: Path) -> None:
     shutil.rmtree(root / ACTIVITY)
     Lake(spark, str(root)).ensure(GOLD_STOP_ACTIVITY)
 
@@ -96,12 +96,12 @@ def test_a_lake_that_is_whole_may_start(spark: SparkSession, whole: Path) -> Non
             r"was changed: version 2 \(DELETE by another program\), but after batch 0 the ledger has it at version 1",
         ),
         (delete_folder, "is gone, but after batch 0 the ledger has it at version 1"),
-        (make_anew, "is at version 0, but after batch 0 the ledger has it at version 1"),
+        (make_again, "is at version 0, but after batch 0 the ledger has it at version 1"),
         (delete_a_file, r"lacks 1 of its data files, for example part-"),
         (define_otherwise, r"was changed: version 2 \(SET TBLPROPERTIES by another program\)"),
     ],
 )
-def test_a_gold_table_changed_by_hand_is_refused_with_the_way_out(
+def test_a_gold_table_changed_by_hand_is_refused_with_the_remedy(
     spark: SparkSession, copied: Path, damage: Callable[[SparkSession, Path], None], says: str
 ) -> None:
     damage(spark, copied)
@@ -129,7 +129,7 @@ def test_ledger_that_lost_power_left_torn_is_refused(spark: SparkSession, copied
         live_runner(spark, Settings(lake=str(copied))).prepare()
 
 
-def test_ledger_that_lacks_a_file_is_refused_with_the_way_out(spark: SparkSession, copied: Path) -> None:
+def test_ledger_that_lacks_a_file_is_refused_with_the_remedy(spark: SparkSession, copied: Path) -> None:
     next((copied / "ops/batches").glob("*.parquet")).unlink()
     with pytest.raises(LakeMismatch, match=r"Table ops.batches lacks 1 of its data files.*Restore the lake"):
         live_runner(spark, Settings(lake=str(copied))).prepare()
@@ -138,11 +138,11 @@ def test_ledger_that_lacks_a_file_is_refused_with_the_way_out(spark: SparkSessio
 def test_all_damaged_tables_are_named_with_one_command_for_them(spark: SparkSession, copied: Path) -> None:
     for name in ("stop_activity", "carrier_throughput"):
         shutil.rmtree(copied / "gold" / name)
-    with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.stop_activity gold.carrier_throughput` makes them anew"):
+    with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.stop_activity gold.carrier_throughput` rebuilds them"):
         start(spark, copied)
 
 
-def test_what_maintenance_left_half_done_is_to_be_made_anew(spark: SparkSession, copied: Path) -> None:
+def test_what_maintenance_left_half_done_is_to_be_made_again(spark: SparkSession, copied: Path) -> None:
     lake, transaction = Lake(spark, str(copied)), Transaction("rebuild-0a1b/stop_activity", 0)
     with closing(duck.cursor()) as cursor:
         lake.replace(cursor, f"{lake.rows(GOLD_STOP_ACTIVITY)} LIMIT 1", GOLD_STOP_ACTIVITY, transaction)
@@ -189,11 +189,11 @@ def test_turn_that_was_cut_off_is_known_with_the_batch_up_to_which_it_went(spark
     crashing = CrashingLake(spark, str(copied), writes=5)
     with pytest.raises(Crashed):
         run(crashing, spark, RECORDS, [SECOND])
-    in_turn = set(crashing.written) & {flow.into.name for flow in FLOWS if flow.turn}
-    assert in_turn
+    caught_up = set(crashing.written) & {flow.into.name for flow in FLOWS if flow.catch_up_group}
+    assert caught_up
     lake = Lake(spark, str(copied))
     states = prepare(lake, Ledger(lake).last(), CHECKPOINT, 1, frozenset())
-    assert {state.table.name for state in states if state.is_ahead_to == 1} == in_turn
+    assert {state.table.name for state in states if state.is_ahead_to == 1} == caught_up
 
 
 def test_tables_from_another_time_than_ledger_and_checkpoint_are_refused_with_both_numbers(

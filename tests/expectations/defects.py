@@ -11,11 +11,11 @@ from tests.oracle.makers import at
 QUALITY = Quality(quarantined_share=0.2)
 CHECKED_AT = at("12:10")
 EARLIER, LET_GO = at("10:00", "2026-02-28"), at("08:00")
-"""The newest whole hour a day before, and a time of which the tables over windows have let go."""
+"""The newest whole hour a day before, and a time whose rows the window tables have removed."""
 
 
 def sound_lake() -> HealthyLake:
-    """The healthy lake, with an hour to compare the newest with, of which the table should have let go since."""
+    """The healthy lake, with an hour to compare the newest with, whose rows the table should have removed since."""
     lake = healthy_lake()
     again("gold.carrier_throughput", _hour(EARLIER) | {"scan_count": 4}, window_start=at("11:00"), status_code="IT")(
         lake

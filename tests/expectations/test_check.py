@@ -27,7 +27,7 @@ from tests.checks.verify_defects import DEFECTS as VIOLATIONS
 from tests.checks.verify_defects import Defect as Violated
 from tests.checks.verify_defects.planting import EVENTS, ledger
 from tests.expectations.defects import CHECKED_AT, DEFECTS, QUALITY, Defect, sound_lake
-from tests.healthy_lake import COMPLETE_BATCH, HealthyLake, healthy_lake
+from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 from tests.oracle.makers import at
 
 NOW = EPOCH + timedelta(microseconds=CHECKED_AT)
@@ -99,7 +99,7 @@ def test_planted_defect_is_found_by_its_expectation_and_no_other(
     # The numbers that are those of the sound lake were judged above.
     again = measured(lake, tmp_path, as_statistics(reading(changed)))
     others = [each for each in again if each.facts != sound[each.suite.table.name]]
-    found = validated(others, QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
+    found = validated(others, QUALITY, CONSISTENT_BATCH, NOW, tmp_path / "pages")
     assert [name for name, outcome in found.items() if outcome != "met"] == [(defect.table, defect.expectation)]
 
 
@@ -119,7 +119,7 @@ def test_claim_of_verify_is_not_met_by_what_verify_finds_and_the_first_violation
     suite = CLAIMED[defect.check]
     (found,) = measured(lake, tmp_path, [suite])
     assert f"{found.examples[defect.check]}." == defect.says
-    verdicts = validated([found], QUALITY, COMPLETE_BATCH, NOW, tmp_path / "pages")
+    verdicts = validated([found], QUALITY, CONSISTENT_BATCH, NOW, tmp_path / "pages")
     assert verdicts[suite.table.name, defect.check] == "failed"
 
 

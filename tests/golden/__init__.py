@@ -7,5 +7,5 @@
     python -m tests.golden ../earlier tests/golden/e581be8-killed.tar.gz --killed
 
 makes one by that commit's own `pts`, on a broker of its own; or one whose job was killed between two tables of a batch.
-An archive holds `lake/` and `log.json`. It is kept as it is for ever: what is made anew by newer code is no witness.
+An archive holds `lake/` and `log.json`. It is kept as it is for ever: what is rebuilt by newer code is no witness.
 """

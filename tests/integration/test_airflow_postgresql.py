@@ -82,7 +82,7 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
         stack.stop(settings, lambda _: None)
     with psycopg2.connect(database.replace("+psycopg2", "")) as connection, connection.cursor() as cursor:
         cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-    assert job.prepare(settings), "a database that was made anew gets its tables and its first user"
+    assert job.prepare(settings), "a database that was rebuilt gets its tables and its first user"
 
 
 def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:

@@ -104,7 +104,7 @@ def kill_an_executor() -> None:
 
 
 def is_through(settings: Settings) -> bool:
-    """Whether all tables stand at the end of the log."""
+    """Whether all tables are at the end of the log."""
     newest = newest_row(settings.home / "cluster")
     reached: int = sum(part["end_offset"] for part in newest["offsets"])
     if any(table["position"] < newest["batch_id"] for table in newest["tables"]):

@@ -33,7 +33,7 @@ def strict_broker(broker: str) -> Iterator[str]:
     delete_topics(broker, TOPIC)
 
 
-def test_a_refused_record_fails_the_flush_with_the_way_out(strict_broker: str) -> None:
+def test_a_refused_record_fails_the_flush_with_the_remedy(strict_broker: str) -> None:
     producer = LogProducer(Connection(strict_broker))
     producer.append([(TOPIC, b"1", b"good", 0), (TOPIC, b"1", b"bad", FUTURE_MS)])
     with pytest.raises(InvalidInput, match="begin at an earlier time"):
@@ -52,8 +52,8 @@ def test_messages_reach_a_topic_that_was_made_anew_with_fewer_partitions(broker:
     client, log = AdminClient({"bootstrap.servers": broker}), KafkaLog(cast(SparkSession, None), Connection(broker))
     messages = pa.table({"key": [str(number) for number in range(100)], "value": ["{}"] * 100})
     for partitions in (6, 1):
-        client.create_topics([NewTopic("made-anew", partitions, 1)])["made-anew"].result()
-        log.send(messages, "made-anew")
-        arrived = {(record.partition, record.key) for record in read_log(broker, ("made-anew",))}
+        client.create_topics([NewTopic("made-again", partitions, 1)])["made-again"].result()
+        log.send(messages, "made-again")
+        arrived = {(record.partition, record.key) for record in read_log(broker, ("made-again",))}
         assert len(arrived) == len(messages)
-        delete_topics(broker, "made-anew")
+        delete_topics(broker, "made-again")

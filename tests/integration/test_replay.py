@@ -54,12 +54,12 @@ def done(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
 
 
 def at_batch(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
-    """The reports after a complete batch, and those that the oracle makes of the records up to there."""
+    """The reports after a consistent batch, and those that the oracle makes of the records up to there."""
     return _at(root, log, snapshot(root, batch_id))
 
 
 def since(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
-    """The same after the newest complete batch, which is that of a promotion or a later one."""
+    """The same after the newest consistent batch, which is that of a promotion or a later one."""
     found = snapshot(root)
     assert found.batch_id >= batch_id
     return _at(root, log, found)

@@ -1,4 +1,4 @@
-"""Lakes and checkpoints of earlier commits: they are gone on with, or refused with the way out."""
+"""Lakes and checkpoints of earlier commits: they are gone on with, or refused with the remedy."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -79,8 +79,8 @@ def test_lake_that_this_code_does_not_write_is_refused_as_it_is_and_the_log_make
     code, said = upgraded.stream()
     assert code == LakeMismatch.exit_code
     assert "is not the one this code writes: column replay_id string is missing" in said
-    assert "point PTS_LAKE at a new place: the job builds the lake anew" in said
+    assert "point PTS_LAKE at a new place: the job builds the lake again" in said
     assert upgraded.files() == before
-    code, said = upgraded.stream("anew")
+    code, said = upgraded.stream("again")
     assert code == 0, said
-    upgraded.assert_equals_log("anew")
+    upgraded.assert_equals_log("again")

@@ -64,7 +64,7 @@ def produce(servers: str, records: list[LogRecord]) -> None:
 
 
 def next_snapshot(root: str, after: int, job: Future[None]) -> Snapshot:
-    """The newest complete batch, once there is one after the given. Raises what ended the job, where something did."""
+    """The newest consistent batch, once there is one after the given. Raises what ended the job, if something did."""
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         if job.done():
@@ -76,7 +76,7 @@ def next_snapshot(root: str, after: int, job: Future[None]) -> Snapshot:
         if found and found.batch_id > after:
             return found
         time.sleep(0.2)
-    raise TimeoutError(f"no complete batch after {after}")
+    raise TimeoutError(f"no consistent batch after {after}")
 
 
 def test_every_snapshot_agrees_while_the_job_writes_and_the_end_is_what_the_log_says(

@@ -49,7 +49,7 @@ def test_every_test_that_is_named_is_there_and_one_that_is_not_is_noticed() -> N
 
 
 def test_every_constant_of_the_rules_is_changed_or_misused_somewhere() -> None:
-    """All but the retentions: what `pts expire` lets go is tested as a whole, in `tests/maintenance/test_expire.py`."""
+    """All but the retentions: what `pts expire` removes is tested as a whole, in `tests/maintenance/test_expire.py`."""
     texts = "\n".join(mutation.old for mutation in MUTATIONS)
     constants = {name for name in vars(rules) if name.isupper() and not name.endswith("_RETENTION")}
     assert "STOP" in constants

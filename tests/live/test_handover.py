@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.commands import ReplayPromote
 from pipelines.engine.batch import maintenance_batch
 from pipelines.engine.runner import LakeRunner
-from pipelines.engine.schedule import Cycle
+from pipelines.engine.schedule import CatchUpSchedule
 from pipelines.errors import AnotherWriter
 from pipelines.live.live_job import LiveJob, Stopped
 from pipelines.live.planner import live_runner
@@ -40,14 +40,14 @@ DONE = Promoted("fix", 7, {}, 0.5)
 def followed_by_none(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A lake that has read all batches; what follows has not followed."""
     root = tmp_path_factory.mktemp("behind") / "lake"
-    run(new_lake(spark, str(root)), spark, PACK.records, BATCHES, following=lambda _: None)
+    run(new_lake(spark, str(root)), spark, PACK.records, BATCHES, catch_up=lambda _: None)
     write_checkpoint(root, BATCHES)
     return root
 
 
 @pytest.fixture(scope="module")
 def complete(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, whose tables all stand at the last batch."""
+    """The same, whose tables all are at the last batch."""
     root = tmp_path_factory.mktemp("complete") / "lake"
     run(new_lake(spark, str(root)), spark, PACK.records, BATCHES)
     write_checkpoint(root, BATCHES)
@@ -81,7 +81,9 @@ def test_job_does_what_is_delegated_and_keeps_the_lease(
             pass
         job.when_quiet(nobody)
         assert asking.result() == DONE
-        assert job.runner.cycle.is_due(job.runner.last), "what a promotion left behind comes up with the next batches"
+        assert job.runner.schedule.is_due(job.runner.last), (
+            "what a promotion left behind comes up with the next batches"
+        )
         assert job.runner.last == before, "the log is not quiet: the feed has waited"
         with pytest.raises(AnotherWriter), writer_lease(settings.lake_root):
             pass
@@ -102,10 +104,10 @@ def test_turns_that_were_left_when_a_delegated_command_brought_all_tables_furthe
     job = LiveJob(runner_of(spark, settings), settings, handover, promote)
     job.runner.prepare()
     now = chain([0.0], repeat(1.0))
-    job.runner.cycle = Cycle(1.0, clock=lambda: next(now))
-    assert job.runner.cycle.next(job.runner.last), "the first of several turns"
+    job.runner.schedule = CatchUpSchedule(1.0, clock=lambda: next(now))
+    assert job.runner.schedule.next(job.runner.last), "the first of several turns"
     job.when_quiet(cast(LiveProgress, None))
-    assert job.runner.cycle.next(job.runner.last) is None
+    assert job.runner.schedule.next(job.runner.last) is None
     assert tables(job.runner.lake) == expected_rows(PACK.records)
 
 

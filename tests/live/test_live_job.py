@@ -189,12 +189,12 @@ def test_nothing_is_brought_up_after_a_batch_that_failed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Some of its tables may be ahead of others."""
-    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
+    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, catch_up=lambda _: None)
     write_checkpoint(tmp_path / "lake", BATCHES)
     job, nobody = job_of(spark, tmp_path), cast(LiveProgress, None)
     job.runner.prepare()
     monkeypatch.setattr(live_job, "IDLE_SECONDS", 0.0)
-    job.runner.cycle.begin_anew(is_due=True)
+    job.runner.schedule.restart(is_due=True)
     fails(job, LakeUnavailable("in a batch"))
     job.when_quiet(nobody)
     newest = Ledger(job.runner.lake).last()
@@ -278,7 +278,7 @@ def test_records_that_are_gone_under_a_job_are_named_by_their_offsets(
 ) -> None:
     """Spark says less; where the log cannot be asked, that is all there is."""
     job, of_spark = job_of(spark, tmp_path), RuntimeError("OffsetOutOfRange, in a trace of a hundred lines")
-    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, following=lambda _: None)
+    run(new_lake(spark, str(tmp_path / "lake")), spark, PACK.records, BATCHES, catch_up=lambda _: None)
     job.runner.last = Ledger(job.runner.lake).last()
     assert job.runner.last
     reached = job.runner.last.end_offsets

@@ -13,17 +13,17 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify
 from pipelines.commands import Verify
-from pipelines.engine.batch import Batch, Following, LogPosition, maintenance_batch
+from pipelines.engine.batch import Batch, CatchUp, LogPosition, maintenance_batch
 from pipelines.engine.runner import LakeRunner
 from pipelines.errors import InvalidInput, LakeMismatch, LogTruncated
-from pipelines.graph import FLOWS, TURNS
+from pipelines.graph import CATCH_UP_GROUPS, FLOWS
 from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import ends, offsets_json, starts
 from pipelines.io.spark import checkpoint
 from pipelines.io.spark.checkpoint import Checkpoint
-from pipelines.live.new_checkpoint import begin_anew
+from pipelines.live.new_checkpoint import replace_checkpoint
 from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
@@ -47,15 +47,15 @@ PARTS: tuple[tuple[LogRecord, ...], ...] = (
 RECORDS = [record for part in PARTS for record in part]
 READ = RECORDS[: -len(PARTS[2])]
 PLANNED = batches(*PARTS)
-LAST = replace(PLANNED[2], following=Following(TURNS, PLANNED[1].end_position))
+LAST = replace(PLANNED[2], catch_up=CatchUp(CATCH_UP_GROUPS, PLANNED[1].end_position))
 """In it, what follows has its turn, up to the batch before: the tables that it brings there are ahead, too."""
 
 REST = batches(READ, PARTS[2])[1:]
 CUT_OTHERWISE = batches(READ, PARTS[2][:1], PARTS[2][1:])[1:]
 BEGIN, END = starts(PLANNED[0].ranges), ends(PLANNED[-1].ranges)
-FOLLOWERS = {flow.into.name for flow in FLOWS if flow.turn}
+CAUGHT_UP = {flow.into.name for flow in FLOWS if flow.catch_up_group}
 AT_THE_LEDGER: dict[str, Rows] = expected_rows(READ) | {
-    name: rows for name, rows in expected_rows(PARTS[0]).items() if name in FOLLOWERS
+    name: rows for name, rows in expected_rows(PARTS[0]).items() if name in CAUGHT_UP
 }
 """What the tables hold after two batches, if what follows has followed the first."""
 
@@ -94,8 +94,8 @@ class Fed:
         assert Ledger(self.lake).row(batch.batch_id) is None
         write_checkpoint(self.root, PLANNED[: batch.batch_id + 1], cut_off=True)
 
-    def begin_anew(self) -> None:
-        begin_anew(self.lake, self.checkpoint, BEGIN, END)
+    def restart(self) -> None:
+        replace_checkpoint(self.lake, self.checkpoint, BEGIN, END)
 
     def runner(self) -> LakeRunner:
         return live_runner(self.spark, self.settings, log=lambda session: MemoryLog(session, RECORDS))
@@ -136,8 +136,8 @@ def whole(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fed:
     return fed
 
 
-def _in_the_first(batch: Batch) -> Following | None:
-    return None if batch.batch_id else Following(TURNS, batch.end_position)
+def _in_the_first(batch: Batch) -> CatchUp | None:
+    return None if batch.batch_id else CatchUp(CATCH_UP_GROUPS, batch.end_position)
 
 
 @pytest.fixture
@@ -180,7 +180,7 @@ def older(fed: Fed) -> None:
 def test_new_checkpoint_begins_where_the_ledger_ends(fed: Fed, lose: Callable[[Fed], None]) -> None:
     lose(fed)
     there = fed.folder.exists()
-    fed.begin_anew()
+    fed.restart()
     assert fed.checkpoint.start_offsets(0) == ends(PLANNED[1].ranges)
     assert len(list(fed.folder.parent.iterdir())) == 1 + there, "what is left of the old one is kept"
     fed.start()
@@ -189,7 +189,7 @@ def test_new_checkpoint_begins_where_the_ledger_ends(fed: Fed, lose: Callable[[F
 
 def test_job_goes_on_where_the_ledger_ends(fed: Fed) -> None:
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     fed.insist_on_the_log(CUT_OTHERWISE)
 
 
@@ -207,7 +207,7 @@ def test_what_the_lost_batch_has_written_is_taken_back(fed: Fed, writes: int) ->
     """The first three writes are the batch's own, the others are turns up to the batch before."""
     fed.cut_off(LAST, writes)
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
     fed.insist_on_the_log()
 
@@ -217,7 +217,7 @@ def test_what_a_catch_up_and_a_maintenance_command_left_half_done_is_taken_back(
     with closing(duck.cursor()) as cursor:
         fed.lake.delete(cursor, "true", GOLD_REMAINING_STOPS, Transaction("expire-0a1b/remaining_stops", 0))
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
     fed.insist_on_the_log()
 
@@ -231,14 +231,14 @@ def test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_
 
     def begin_anew_on_a_copy() -> None:
         copies.append(fed.copied(fed.root.parent / str(len(copies))))
-        copies[-1].begin_anew()
+        copies[-1].restart()
 
     for _ in saboteur.crashes(begin_anew_on_a_copy, crash_every):
         copy = copies[-1]
         if copy.last() == fed.last():  # the row is the last step
             with pytest.raises(LakeMismatch, match="pts stream --new-checkpoint"):
                 copy.start()
-            copy.begin_anew()
+            copy.restart()
         copy.start()
         assert tables(copy.lake) == AT_THE_LEDGER
     assert len(copies) * crash_every > len(STEPS) * 2
@@ -255,12 +255,12 @@ def test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back
     saboteur = Saboteur(monkeypatch, *STEPS)
     saboteur.limit = 1
     with pytest.raises(Crashed):
-        fed.begin_anew()
+        fed.restart()
     saboteur.limit = 0
     shutil.copytree(old, fed.folder)
     with pytest.raises(LakeMismatch, match=r"was cut off between tables. `pts stream --new-checkpoint` ends it"):
         fed.start()
-    fed.begin_anew()
+    fed.restart()
     fed.insist_on_the_log()
 
 
@@ -269,10 +269,10 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     """Also before its plan is there, and right after."""
     fed.cut_off(LAST, writes=2)
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     fed.start()
     first, *rest = fed.renumbered(CUT_OTHERWISE)
-    first = replace(first, following=Following(TURNS, LogPosition.of(fed.last())))
+    first = replace(first, catch_up=CatchUp(CATCH_UP_GROUPS, LogPosition.of(fed.last())))
     write_checkpoint(fed.root, [first], cut_off=True)
     fed.start()
     with pytest.raises(Crashed):
@@ -281,7 +281,7 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     assert runner.prepare(), "it was cut off"
     assert runner.last is not None
     shift = runner.last.batch_id + 1 - first.batch_id  # a turn that was cut off is completed in a batch of its own
-    todo = [replace(each, batch_id=each.batch_id + shift, following=None) for each in (first, *rest)]
+    todo = [replace(each, batch_id=each.batch_id + shift, catch_up=None) for each in (first, *rest)]
     run(runner.lake, fed.spark, RECORDS, todo)
     assert tables(fed.lake) == expected_rows(RECORDS)
 
@@ -292,7 +292,7 @@ def test_plan_that_ends_before_it_begins_is_left_and_what_it_has_written_is_take
     fed.cut_off(PLANNED[2], writes)
     plan = fed.folder / "offsets" / str(PLANNED[2].checkpoint_batch_id)
     plan.write_text(plan.read_text().replace(offsets_json(ends(PLANNED[2].ranges)), offsets_json(BEGIN)))
-    fed.begin_anew()
+    fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
     assert fed.checkpoint.last_planned() is None
 
@@ -301,12 +301,12 @@ def test_when_nothing_is_lost_it_is_refused(fed: Fed) -> None:
     fed.cut_off(LAST, writes=2)
     before = fed.files()
     with pytest.raises(InvalidInput, match=r"live fits the ledger: nothing is lost. Start without --new-checkpoint"):
-        fed.begin_anew()
+        fed.restart()
     assert fed.files() == before
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     with pytest.raises(InvalidInput, match="nothing is lost"):
-        fed.begin_anew()
+        fed.restart()
 
 
 def test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed(fed: Fed) -> None:
@@ -314,7 +314,7 @@ def test_log_that_does_not_go_on_there_is_refused_before_anything_is_changed(fed
     missing(fed)
     before = fed.files()
     with pytest.raises(LogTruncated, match="ship-events/0 begins at offset 5, but 4 is the next to be read"):
-        begin_anew(fed.lake, fed.checkpoint, {"ship-events": {0: 5}, "ship-routes": {0: 0}}, END)
+        replace_checkpoint(fed.lake, fed.checkpoint, {"ship-events": {0: 5}, "ship-routes": {0: 0}}, END)
     assert fed.files() == before
 
 
@@ -325,17 +325,17 @@ def test_table_that_cannot_go_back_is_refused_before_anything_is_changed(fed: Fe
     next(path.glob("*.parquet")).unlink()
     before = fed.files()
     with pytest.raises(LakeMismatch, match=r"silver.ship_events lacks 1 of its data files.* Restore the lake from"):
-        fed.begin_anew()
+        fed.restart()
     assert fed.files() == before
 
 
-def test_gold_table_that_cannot_go_back_is_made_anew(fed: Fed) -> None:
+def test_gold_table_that_cannot_go_back_is_made_again(fed: Fed) -> None:
     """A vacuum took the files that the lost batch had replaced."""
     fed.cut_off(LAST, writes="gold.remaining_stops")
     missing(fed)
     DeltaTable(fed.root / "gold" / "remaining_stops").vacuum(0, dry_run=False, enforce_retention_duration=False)
-    fed.begin_anew()
-    with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.remaining_stops` makes it anew"):
+    fed.restart()
+    with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.remaining_stops` rebuilds it"):
         fed.start()
     fed.runner().prepare(["gold.remaining_stops"])
     fed.insist_on_the_log()
@@ -345,16 +345,16 @@ def test_what_another_program_wrote_is_not_taken_back(fed: Fed) -> None:
     missing(fed)
     DeltaTable(fed.root / "bronze" / "ship_routes").alter.set_table_properties({"delta.appendOnly": "false"})
     with pytest.raises(LakeMismatch, match=r"bronze.ship_routes was changed: version 2 .* by another program"):
-        fed.begin_anew()
+        fed.restart()
 
 
 @pytest.mark.parametrize("writes", [1, 3])
-def test_lake_whose_first_batch_is_lost_begins_anew(empty: Fed, writes: int) -> None:
+def test_lake_whose_first_batch_is_lost_begins_again(empty: Fed, writes: int) -> None:
     empty.cut_off(PLANNED[0], writes)
     with pytest.raises(InvalidInput, match="nothing is lost"):
-        empty.begin_anew()
+        empty.restart()
     missing(empty)
-    empty.begin_anew()
+    empty.restart()
     assert all(not rows for rows in tables(empty.lake).values())
     empty.insist_on_the_log(batches(RECORDS))
 
@@ -363,21 +363,21 @@ def test_lake_whose_first_batch_is_lost_is_refused_when_the_log_has_lost_its_beg
     empty.cut_off(PLANNED[0], writes=2)
     missing(empty)
     with pytest.raises(LakeMismatch, match="nobody can tell whether the tables hold records that it has lost"):
-        begin_anew(empty.lake, empty.checkpoint, {"ship-events": {0: 1}, "ship-routes": {0: 0}}, END)
+        replace_checkpoint(empty.lake, empty.checkpoint, {"ship-events": {0: 1}, "ship-routes": {0: 0}}, END)
 
 
 def test_new_lake_has_nothing_to_go_on_from(empty: Fed) -> None:
     with pytest.raises(InvalidInput, match="nothing is lost"):
-        empty.begin_anew()
+        empty.restart()
 
 
 def test_ledger_that_is_lost_is_refused(fed: Fed) -> None:
     shutil.rmtree(fed.root / OPS_BATCHES.folder)
     with pytest.raises(LakeMismatch, match=r"has committed batch 1, but the ledger ops.batches has no row"):
-        fed.begin_anew()
+        fed.restart()
     missing(fed)
     with pytest.raises(LakeMismatch, match=r"written by batch 1 of checkpoint .* restored from different times"):
-        fed.begin_anew()
+        fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
 
 
@@ -385,7 +385,7 @@ def test_every_table_has_its_place_in_the_row_that_names_the_new_checkpoint(fed:
     fed.cut_off(LAST, writes=3)
     before = fed.last()
     missing(fed)
-    fed.begin_anew()
+    fed.restart()
     row = fed.last()
     assert (row.batch_id, row.checkpoint_id, row.checkpoint_batch_id) == (2, fed.checkpoint.query_id(), -1)
     assert maintenance_batch(row, "backfill").transaction("any").version == 0, "Delta knows none below"

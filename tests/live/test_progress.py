@@ -122,7 +122,7 @@ def test_log_that_ends_before_what_was_read_of_it_ends_the_job(tmp_path: Path, m
 
 def test_batches_are_told_while_the_heart_beats(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def slowly(position: Offsets, head: Offsets) -> int:
-        time.sleep(0.001)  # the other thread's turn: without the lock both let go of one head
+        time.sleep(0.001)  # the other thread's turn: without the lock both removed one head
         return records_between(position, head)
 
     monkeypatch.setattr(module, "BEAT_SECONDS", 0)

@@ -94,7 +94,7 @@ SHORTER: Offsets = {"ship-events": {0: 60, 1: 2}}
     ],
     ids=["next", "first"],
 )
-def test_plan_that_ends_before_it_begins_is_refused_with_the_way_out(
+def test_plan_that_ends_before_it_begins_is_refused_with_the_remedy(
     last: LedgerRow | None, checkpoint: StubCheckpoint
 ) -> None:
     stub: Any = checkpoint

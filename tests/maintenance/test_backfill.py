@@ -1,4 +1,4 @@
-"""Windows of an interval are made anew, and nothing else changes."""
+"""Windows of an interval are rebuilt, and nothing else changes."""
 
 import shutil
 from collections.abc import Iterator

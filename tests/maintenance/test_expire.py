@@ -1,4 +1,4 @@
-"""What is let go follows from the log alone, and does not come back in parts."""
+"""What is removed follows from the log alone, and does not come back in parts."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -46,7 +46,7 @@ def last(lake: Lake, spark: SparkSession) -> LedgerRow:
     return row
 
 
-def let_go(lake: Lake, spark: SparkSession, *, dry_run: bool = False) -> dict[str, int]:
+def apply_expiry(lake: Lake, spark: SparkSession, *, dry_run: bool = False) -> dict[str, int]:
     """Rows by table, where there are any."""
     found = expire(last(lake, spark), lake, Ledger(lake), dry_run=dry_run, now=NOW)
     return {each.table: each.row_count for each in found if each.row_count}
@@ -87,31 +87,31 @@ def test_a_lake_without_a_scan_lets_nothing_go(spark: SparkSession, tmp_path: Pa
     lake = new_lake(spark, str(tmp_path))
     run(lake, spark, [route(offset=0)], batches([route(offset=0)]))
     with pytest.raises(NotFound, match="There is no scan"):
-        let_go(lake, spark)
+        apply_expiry(lake, spark)
 
 
-def test_what_is_let_go_and_comes_back_is_as_if_the_log_were_read_anew(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_let_go_and_comes_back_is_as_if_the_log_were_read_again(spark: SparkSession, tmp_path: Path) -> None:
     lake = new_lake(spark, str(tmp_path))
     take_in(lake, spark, AT_90_DAYS)
-    assert let_go(lake, spark) == {}, "delivered exactly 90 days ago"
+    assert apply_expiry(lake, spark) == {}, "delivered exactly 90 days ago"
     assert last(lake, spark).batch_id == 0
 
     take_in(lake, spark, AT_91_DAYS)
-    assert let_go(lake, spark, dry_run=True) == {"gold.remaining_stops": 3}
+    assert apply_expiry(lake, spark, dry_run=True) == {"gold.remaining_stops": 3}
     assert len(reports(lake)) == 6
-    assert let_go(lake, spark) == {"gold.remaining_stops": 3}
+    assert apply_expiry(lake, spark) == {"gold.remaining_stops": 3}
     assert reports(lake).keys() == {3, 5, 6}
-    assert let_go(lake, spark) == {}
+    assert apply_expiry(lake, spark) == {}
 
     take_in(lake, spark, COME_BACK)
     assert reports(lake) == {1: 15, 2: 6, 3: 9, 5: None, 6: None}, "whole, with what was known before"
-    assert let_go(lake, spark) == {"gold.remaining_stops": 1}
+    assert apply_expiry(lake, spark) == {"gold.remaining_stops": 1}
     assert tables(lake) == kept(RECORDS[: -len(AT_457_DAYS + TOLD_LATE)], at("11:00", IN_91_DAYS))
 
     take_in(lake, spark, AT_457_DAYS)
     with pytest.raises(LakeMismatch, match="newest scan is of 2027-06-01 10:00 UTC, and it is 2027-05-30 00:00"):
         expire(last(lake, spark), lake, Ledger(lake), now=NOW - timedelta(days=3))
-    gone = let_go(lake, spark)
+    gone = apply_expiry(lake, spark)
     assert gone == {
         "gold.remaining_stops": 2,
         "gold.stop_activity": 2,

@@ -1,4 +1,4 @@
-"""A gold table that was damaged is made anew from silver, and the job goes on as if nothing had been."""
+"""A gold table that was damaged is rebuilt from silver, and the job goes on as if nothing had been."""
 
 import shutil
 from dataclasses import replace
@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import Rebuild
-from pipelines.engine.batch import Batch, Following, maintenance_batch
+from pipelines.engine.batch import Batch, CatchUp, maintenance_batch
 from pipelines.engine.integrity import prepare
 from pipelines.errors import InvalidInput, NotFound
-from pipelines.graph import TURNS, with_dependents
+from pipelines.graph import CATCH_UP_GROUPS, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.maintenance import rebuild
 from pipelines.maintenance.common import existing_lake
@@ -26,8 +26,8 @@ BATCHES = batches(*PACK.batches)
 GOLD = frozenset({"gold.remaining_stops", "gold.stop_activity", "gold.busiest_stops", "gold.failed_delivery_alerts"})
 
 
-def following_only_in_the_first(batch: Batch) -> Following | None:
-    return None if batch.batch_id else Following(TURNS, batch.end_position)
+def following_only_in_the_first(batch: Batch) -> CatchUp | None:
+    return None if batch.batch_id else CatchUp(CATCH_UP_GROUPS, batch.end_position)
 
 
 def test_rebuilt_tables_equal_the_oracle_and_the_job_goes_on_from_them(spark: SparkSession, tmp_path: Path) -> None:

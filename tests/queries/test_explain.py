@@ -65,7 +65,7 @@ class GrowingLake:
         self.write("gold.remaining_stops", [report(latest, last_route)] if latest or last_route else [])
 
     def commit(self, **positions: int) -> None:
-        """A row in the ledger, up to the last accepted record; tables stand at the batch unless said otherwise."""
+        """A row in the ledger, up to the last accepted record; tables are at the batch unless said otherwise."""
         self._batch_id += 1
         ranges = []
         for topic, rows in (("ship-events", self.scans), ("ship-routes", self.routes)):

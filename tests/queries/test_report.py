@@ -125,7 +125,7 @@ def test_scan_that_gold_has_not_folded_yet_is_shown(tmp_path: Path) -> None:
     assert len(found.scans) == 1
 
 
-def let_go(settings: Settings, *reports: dict[str, Any]) -> None:
+def apply_expiry(settings: Settings, *reports: dict[str, Any]) -> None:
     """Writes ops.expired_reports."""
     rows = pa.Table.from_pylist(list(reports), schema=pa.schema(REPORTS))
     write_deltalake(Path(settings.lake_root) / "ops" / "expired_reports", rows)
@@ -134,10 +134,10 @@ def let_go(settings: Settings, *reports: dict[str, Any]) -> None:
 def test_package_that_was_delivered_and_let_go_is_shown_as_it_was_then(tmp_path: Path) -> None:
     delivered, last_route = scan(10, status_code="DL"), route(10)
     settings = lake(tmp_path, [delivered], [last_route], reports=[])
-    let_go(settings, report(delivered, last_route))
+    apply_expiry(settings, report(delivered, last_route))
     found = package_report(42, settings)
     assert headline(found) == (
-        "Package 42: 0 stops remain (stop 10 of 10), delivered and let go, last seen Lyon FR at "
+        "Package 42: 0 stops remain (stop 10 of 10), delivered and expired, last seen Lyon FR at "
         "2024-05-01T12:00:00.000005Z"
     )
     assert found.as_json()["is_expired"] is True
@@ -147,7 +147,7 @@ def test_package_that_was_delivered_and_let_go_is_shown_as_it_was_then(tmp_path:
 def test_package_that_came_back_after_it_was_let_go_has_its_report_of_today(tmp_path: Path) -> None:
     delivered, back = scan(10, status_code="DL"), scan(9, minute=5, offset=1235, status_code="RT")
     settings = lake(tmp_path, [delivered, back], [route(10)])
-    let_go(settings, report(delivered, route(10)))
+    apply_expiry(settings, report(delivered, route(10)))
     found = package_report(42, settings)
     assert found.is_expired is False
     assert "1 stop remains (stop 9 of 10), returning" in headline(found)

@@ -11,9 +11,9 @@ from pyspark.sql import SparkSession
 
 from pipelines.checks import verify
 from pipelines.commands import Verify
-from pipelines.engine.batch import Batch, Following
+from pipelines.engine.batch import Batch, CatchUp
 from pipelines.errors import Violation
-from pipelines.graph import FLOWS, TURNS, Flow
+from pipelines.graph import CATCH_UP_GROUPS, FLOWS, Flow
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import Offsets
 from pipelines.maintenance import backfill
@@ -126,8 +126,8 @@ def assert_only_the_planted_is_wrong(made: Offline) -> None:
         verify.run(Verify(), made.settings)
 
 
-def everything(batch: Batch) -> Following:
-    return Following(TURNS, batch.end_position)
+def everything(batch: Batch) -> CatchUp:
+    return CatchUp(CATCH_UP_GROUPS, batch.end_position)
 
 
 def fed(

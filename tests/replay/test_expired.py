@@ -1,4 +1,4 @@
-"""A lake that let rows go is replayed, rebuilt and corrected like any other."""
+"""A lake that removed rows is replayed, rebuilt and corrected like any other."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -45,7 +45,7 @@ def held(lake: Offline) -> tuple[Lake, Ledger, LedgerRow]:
     return tables, ledger, last
 
 
-def let_go(lake: Offline) -> None:
+def apply_expiry(lake: Offline) -> None:
     tables, ledger, last = held(lake)
     expire(last, tables, ledger, now=NOW)
     assert packages(lake, OPS_EXPIRED_REPORTS) == LET_GO
@@ -72,7 +72,7 @@ def rebuilt(lake: Offline) -> None:
     run(tables, lake.spark, lake.records, [rebuild])
 
 
-def cut_off_and_started_anew(lake: Offline) -> None:
+def cut_off_and_started_again(lake: Offline) -> None:
     """Again `pts expire`, which dies between the archive and the ledger."""
     rebuilt(lake)
     _, ledger, last = held(lake)
@@ -82,16 +82,16 @@ def cut_off_and_started_anew(lake: Offline) -> None:
     live_runner(lake.spark, lake.settings).prepare()
 
 
-@pytest.mark.parametrize("make_anew", [rebuilt, cut_off_and_started_anew])
+@pytest.mark.parametrize("make_again", [rebuilt, cut_off_and_started_again])
 def test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not(
-    lake: Offline, make_anew: Callable[[Offline], None]
+    lake: Offline, make_again: Callable[[Offline], None]
 ) -> None:
-    let_go(lake)
-    make_anew(lake)
+    apply_expiry(lake)
+    make_again(lake)
     assert lake.tables() == expected_rows(lake.read())
     assert packages(lake, OPS_EXPIRED_REPORTS) == set()
     lake.feed()
-    let_go(lake)
+    apply_expiry(lake)
     assert is_identical(lake)
 
 

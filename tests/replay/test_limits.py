@@ -1,4 +1,4 @@
-"""What a replay lets go: what the live lake let go, and still has let go."""
+"""What a replay removes: what the live lake removed, and still has removed."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -21,14 +21,14 @@ def test_rows_are_let_go_where_the_live_lake_did(tmp_path: Path) -> None:
     assert limits(tmp_path) == [(1, NOON), (3, LATER)]
 
 
-def test_what_was_made_anew_since_is_not_let_go(tmp_path: Path) -> None:
+def test_what_was_made_anew_since_is_not_removed(tmp_path: Path) -> None:
     for number, limit in enumerate((NOON, None, LATER)):
         batch(tmp_path, number, version=number, expired=limit)
     assert limits(tmp_path) == [(2, LATER)]
 
 
-def test_what_a_promotion_brought_back_is_not_let_go(tmp_path: Path) -> None:
-    """It was built up to a batch before rows were let go; its rollback lets them go again."""
+def test_what_a_promotion_brought_back_is_not_removed(tmp_path: Path) -> None:
+    """It was built up to a batch before rows were removed; its rollback removes them again."""
     batch(tmp_path, 0, version=0, expired=NOON)
     batch(tmp_path, 1, version=1, expired=LATER)
     batch(tmp_path, 2, version=2, expired=NOON, replay_id="fix")

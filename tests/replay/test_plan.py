@@ -72,7 +72,7 @@ def test_replay_that_was_begun_goes_on_only_to_its_fence_and_with_its_code(
     lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fence = build.run(ReplayBuild(replay_id="first"), lake.settings).fence
-    with pytest.raises(InvalidInput, match=f"has its fence at batch {fence}, not 0"):
+    with pytest.raises(InvalidInput, match=f"is as of batch {fence}, not 0"):
         build.run(ReplayBuild(replay_id="first", at_batch=0), lake.settings)
     monkeypatch.setattr(build, "fingerprint", lambda: "other")
     with pytest.raises(InvalidInput, match="begun by other code"):

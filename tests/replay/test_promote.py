@@ -124,7 +124,7 @@ def test_live_job_does_the_last_part_of_a_promotion_and_reads_on(
         replayed_lake.feed()  # a batch more, after the replay came near
         before = snapshot(replayed_lake.settings.lake_root)
         job.do(request, lambda: promote_only(replayed_lake))
-        # The tables that follow change places at an earlier batch than the others, and who needs one picture waits.
+        # The catch-up tables are swapped at an earlier batch than the others, and who needs one picture waits.
         assert snapshot(replayed_lake.settings.lake_root) == before
         assert not is_settled(replayed_lake.settings.lake_root)
         while not promotion.done():
@@ -165,8 +165,10 @@ def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_
     last = Ledger(Lake(overtaken.spark, overtaken.settings.lake_root)).last()
     assert last is not None
     fence = Replays(overtaken.settings.lake_root).load("fix").fence
-    assert {last.tables[flow.into.name].position for flow in FLOWS if flow.turn and not is_bronze(flow)} == {fence}
-    assert {last.tables[flow.into.name].position for flow in FLOWS if not flow.turn} == {batch_id}
+    assert {last.tables[flow.into.name].position for flow in FLOWS if flow.catch_up_group and not is_bronze(flow)} == {
+        fence
+    }
+    assert {last.tables[flow.into.name].position for flow in FLOWS if not flow.catch_up_group} == {batch_id}
     overtaken.feed()
     assert overtaken.tables() == expected_rows(PACK.records)
     ledger_proof.run(Verify(), overtaken.settings)

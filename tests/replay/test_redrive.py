@@ -115,7 +115,7 @@ def test_redrive_that_was_cut_off_begins_anew_or_is_finished_by_the_command_that
     lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        Saboteur(patch, (redrive.Redrive, "_count_anew"), limit=1)
+        Saboteur(patch, (redrive.Redrive, "_recompute_windows"), limit=1)
         with pytest.raises(Crashed):
             redrive.run(MALFORMED, lake.settings)
     with monkeypatch.context() as patch:

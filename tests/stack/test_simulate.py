@@ -95,7 +95,7 @@ def test_sigterm_flushes_what_was_handed_over_and_gives_a_summary(
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-def test_a_missing_topic_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_topic_is_named_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(simulate, "topic_states", lambda _servers, _names: {"ship-events": None})
     with pytest.raises(TopicMismatch, match="no topic ship-routes at localhost:1: create them with `pts topics`"):
         simulate.run(command(), SETTINGS)

@@ -9,7 +9,7 @@ from deltalake import write_deltalake
 
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.state.snapshots import is_settled, made_anew, snapshot
+from pipelines.state.snapshots import is_settled, recreated_tables, snapshot
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MOMENT = pa.timestamp("us", "UTC")
@@ -96,7 +96,7 @@ def test_incomplete_batch_says_which_table_stood_where_and_which_batches_are_com
 
 def test_ledger_without_a_complete_batch_has_no_snapshot(tmp_path: Path) -> None:
     batch(tmp_path, 0, version=1, windows=(0, -1))
-    with pytest.raises(NotFound, match=r"gold\.stop_activity held nothing yet\. There is no complete batch yet"):
+    with pytest.raises(NotFound, match=r"gold\.stop_activity held nothing yet\. There is no consistent batch yet"):
         snapshot(str(tmp_path), 0)
     with pytest.raises(NotFound, match=r"no batch .* at which all tables agree: it holds 0 to 0\."):
         snapshot(str(tmp_path))
@@ -127,13 +127,13 @@ def test_batch_before_a_table_was_made_anew_is_refused_whatever_versions_the_tab
     batch(tmp_path, 2, version=10, windows=(0, 1))
     for number in (0, 1):
         with pytest.raises(
-            NotFound, match=r"gold\.stop_activity was made anew before batch 2; no batch since is complete yet\."
+            NotFound, match=r"gold\.stop_activity was rebuilt before batch 2; no batch since is complete yet\."
         ):
             snapshot(str(tmp_path), number)
     batch(tmp_path, 3, version=11, windows=(1, 3))
     batch(tmp_path, 4, version=12, windows=(20, 4))
     for number in (0, 1):
-        with pytest.raises(NotFound, match=r"made anew before batch 2; the first that can is 3\."):
+        with pytest.raises(NotFound, match=r"rebuilt before batch 2; the first that can is 3\."):
             snapshot(str(tmp_path), number)
     assert snapshot(str(tmp_path), 3).versions["gold.stop_activity"] == 1
 
@@ -149,8 +149,8 @@ def test_table_made_anew_is_found_with_the_last_batch_that_found_it_so(tmp_path:
     for number, version in enumerate((5, 0, 1, 0, 7)):
         batch(tmp_path, number, version=number, windows=(version, number))
     root = str(tmp_path)
-    assert made_anew(root) == {"gold.stop_activity": 3}
-    assert made_anew(root, after=3) == {}
+    assert recreated_tables(root) == {"gold.stop_activity": 3}
+    assert recreated_tables(root, after=3) == {}
 
 
 def test_tables_read_at_a_snapshot_show_the_rows_of_its_batch(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which rows may be let go. Each case is a row; all are judged in one run."""
+"""Which rows may be removed. Each case is a row; all are judged in one run."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

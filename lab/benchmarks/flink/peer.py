@@ -56,7 +56,7 @@ THROUGHPUT = COMMON | {
     "table.exec.mini-batch.allow-latency": "1s",
     "table.exec.mini-batch.size": "5000",
     "table.exec.sink.upsert-materialize": "NONE",
-    # The view of the scans is one block of the plan. Without this, each of its readers takes the lines apart anew.
+    # The view of the scans is one block of the plan. Without this, each of its readers takes the lines apart again.
     "table.optimizer.reuse-optimize-block-with-digest-enabled": "true",
 }
 

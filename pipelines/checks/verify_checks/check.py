@@ -55,9 +55,9 @@ class Stage:
     checks: tuple[Check, ...]
 
 
-def made_anew(table: Table) -> str:
+def rebuild_remedy(table: Table) -> str:
     """The remedy for a table that is a function of silver."""
-    return f"`pts rebuild {table.name}` makes it anew from silver."
+    return f"`pts rebuild {table.name}` rebuilds it from silver."
 
 
 def coordinates(topic: str, partition: str = "kafka_partition", offset: str = "kafka_offset") -> str:

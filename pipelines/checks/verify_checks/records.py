@@ -30,7 +30,7 @@ PREPARE = (
     """
     CREATE TEMP TABLE taken AS FROM offset_range WHERE batch_id <= getvariable('batch_id') AND start_offset < end_offset
     """,
-    # The batches whose records are counted together: a replay decides anew about all before it.
+    # The batches whose records are counted together: a replay decides again about all before it.
     """
     CREATE TEMP TABLE counted_with AS
     SELECT batch_id, greatest(batch_id, max(batch_id) FILTER (WHERE replay_id IS NOT NULL) OVER ()) AS group_id

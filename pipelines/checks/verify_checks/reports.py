@@ -1,6 +1,6 @@
 """Is the report of every package that of its latest scan and its last route?"""
 
-from pipelines.checks.verify_checks.check import Check, Stage, coordinates, made_anew
+from pipelines.checks.verify_checks.check import Check, Stage, coordinates, rebuild_remedy
 from pipelines.contracts.rules import RECENCY, SCAN_ORDER, Status
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.tables import GOLD_REMAINING_STOPS, SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES, Table
@@ -37,7 +37,7 @@ PREPARE = (
         SELECT tracking_number, {_greatest(RECENCY)} AS route FROM silver.ship_routes GROUP BY tracking_number
     ) USING (tracking_number)
     """,
-    # The report of each package: what was let go counts until the package comes back.
+    # The report of each package: what was removed counts until the package comes back.
     """
     CREATE TEMP VIEW report AS
     SELECT 'gold.remaining_stops' AS table_name, * FROM gold.remaining_stops UNION ALL BY NAME
@@ -64,7 +64,7 @@ CHECKS = (
         """,
         violation="silver asks for {expected} reports of package {tracking_number} (example: {example}), but "
         "gold.remaining_stops has {found}",
-        remedy=made_anew(GOLD_REMAINING_STOPS),
+        remedy=rebuild_remedy(GOLD_REMAINING_STOPS),
     ),
     Check(
         name="reports_show_the_latest_scan",
@@ -77,7 +77,7 @@ CHECKS = (
             ORDER BY tracking_number
         """,
         violation="the latest scan of package {tracking_number} is {expected}, but {table_name} reports {found}",
-        remedy=made_anew(GOLD_REMAINING_STOPS),
+        remedy=rebuild_remedy(GOLD_REMAINING_STOPS),
     ),
     Check(
         name="reports_show_the_last_route",
@@ -90,7 +90,7 @@ CHECKS = (
             ORDER BY tracking_number
         """,
         violation="the last route record of package {tracking_number} is {expected}, but {table_name} reports {found}",
-        remedy=made_anew(GOLD_REMAINING_STOPS),
+        remedy=rebuild_remedy(GOLD_REMAINING_STOPS),
     ),
     Check(
         name="reports_say_what_their_records_say",
@@ -110,7 +110,7 @@ CHECKS = (
         """,
         violation="the report of package {tracking_number} in {table_name} says something else than scan {found} and "
         "route record {route}, from which it comes",
-        remedy=made_anew(GOLD_REMAINING_STOPS),
+        remedy=rebuild_remedy(GOLD_REMAINING_STOPS),
     ),
 )
 

@@ -1,8 +1,8 @@
-"""Do the tables over windows count every scan of silver, but for what they have let go?"""
+"""Do the tables over windows count every scan of silver, but for what they have removed?"""
 
 from datetime import timedelta
 
-from pipelines.checks.verify_checks.check import Check, Stage, coordinates, made_anew
+from pipelines.checks.verify_checks.check import Check, Stage, coordinates, rebuild_remedy
 from pipelines.contracts.rules import (
     ALERT_COUNT,
     ALERT_WINDOW,
@@ -46,9 +46,9 @@ PREPARE = (
     coalesce(nullif(concat_ws(' ', {", ".join(f"place.{name}" for name in TOLD_OF_STOPS)}), ''), 'no place')
     """,
     "CREATE TEMP MACRO entry_of(place) AS stop_of(place) || ' with ' || place.scan_count || ' scans'",
-    # The moment before which a table has let rows go.
+    # The moment before which a table has removed rows.
     """
-    CREATE TEMP MACRO let_go_before(name) AS (
+    CREATE TEMP MACRO expiry_limit(name) AS (
         SELECT coalesce(max(expired_before), TIMESTAMPTZ '-infinity') FROM table_state
         WHERE batch_id = getvariable('batch_id') AND table_name = name
     )
@@ -76,7 +76,7 @@ PREPARE = (
     SELECT window_start, board.stops AS expected, shown_board.stops AS found, ranks
     FROM board FULL JOIN shown_board USING (window_start)
     WHERE coalesce(board.window_end, shown_board.window_end)
-        >= greatest(let_go_before('gold.stop_activity'), let_go_before('gold.busiest_stops'))
+        >= greatest(expiry_limit('gold.stop_activity'), expiry_limit('gold.busiest_stops'))
     """,
 )
 
@@ -107,12 +107,12 @@ CHECKS = (
             FROM counted FULL JOIN shown ON counted.window_start = shown.window_start AND {SAME_STOP}
             WHERE counted.counts IS DISTINCT FROM shown.counts
                 AND coalesce(counted.window_start, shown.window_start) + to_microseconds({_micros(SLIDING_WINDOW)})
-                    >= let_go_before('gold.stop_activity')
+                    >= expiry_limit('gold.stop_activity')
             ORDER BY ALL
         """,
         violation="of the stop {stop}, silver.ship_events has {expected} scans (all, delivered, failed) in the window "
         "from {window_start} (example: {example}), but gold.stop_activity counts {found}",
-        remedy=made_anew(GOLD_STOP_ACTIVITY),
+        remedy=rebuild_remedy(GOLD_STOP_ACTIVITY),
     ),
     Check(
         name="busiest_stops_fill_the_board",
@@ -124,7 +124,7 @@ CHECKS = (
         """,
         violation="the window from {window_start} should have {expected} busiest stops by gold.stop_activity, but "
         "gold.busiest_stops has the ranks {found}",
-        remedy=made_anew(GOLD_BUSIEST_STOPS),
+        remedy=rebuild_remedy(GOLD_BUSIEST_STOPS),
     ),
     Check(
         name="busiest_stops_are_the_busiest",
@@ -137,7 +137,7 @@ CHECKS = (
         """,
         violation="place {rank} of the window from {window_start} is {expected} by gold.stop_activity, but {found} in "
         "gold.busiest_stops",
-        remedy=made_anew(GOLD_BUSIEST_STOPS),
+        remedy=rebuild_remedy(GOLD_BUSIEST_STOPS),
     ),
     Check(
         name="carrier_throughput_counts_every_scan",
@@ -161,12 +161,12 @@ CHECKS = (
                 AND counted.carrier_code IS NOT DISTINCT FROM shown.carrier_code
                 AND counted.status_code IS NOT DISTINCT FROM shown.status_code
             WHERE expected <> found AND coalesce(counted.window_start, shown.window_start)
-                + to_microseconds({_micros(TUMBLING_WINDOW)}) >= let_go_before('gold.carrier_throughput')
+                + to_microseconds({_micros(TUMBLING_WINDOW)}) >= expiry_limit('gold.carrier_throughput')
             ORDER BY ALL
         """,
         violation="silver.ship_events has {expected} scans of carrier {carrier_code} with status {status_code} in the "
         "hour from {window_start} (example: {example}), but gold.carrier_throughput counts {found}",
-        remedy=made_anew(GOLD_CARRIER_THROUGHPUT),
+        remedy=rebuild_remedy(GOLD_CARRIER_THROUGHPUT),
     ),
     Check(
         name="failed_delivery_alerts_are_all_there",
@@ -196,12 +196,12 @@ CHECKS = (
             FROM counted FULL JOIN alert USING (tracking_number, occurred_at)
             WHERE (expected >= {ALERT_COUNT} OR found IS NOT NULL)
                 AND (expected, expected_first) IS DISTINCT FROM (found, found_first)
-                AND occurred_at >= let_go_before('gold.failed_delivery_alerts')
+                AND occurred_at >= expiry_limit('gold.failed_delivery_alerts')
             ORDER BY occurred_at, tracking_number
         """,
         violation="package {tracking_number} has {expected} failed deliveries from {expected_first} to {occurred_at} "
         "(example: {example}), but the alert in gold.failed_delivery_alerts counts {found} from {found_first}",
-        remedy=made_anew(GOLD_FAILED_DELIVERY_ALERTS),
+        remedy=rebuild_remedy(GOLD_FAILED_DELIVERY_ALERTS),
     ),
 )
 

@@ -78,7 +78,7 @@ def join(path: str) -> None:
 
 
 def order(path: str, columns: Sequence[str]) -> None:
-    """Writes all rows anew, ordered along the columns (Z-order). Who changes the table's rows meanwhile, fails."""
+    """Writes all rows again, ordered along the columns (Z-order). Who changes the table's rows meanwhile, fails."""
     opened(path).optimize.z_order(
         columns, target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature()
     )

@@ -87,7 +87,7 @@ class Lake:
         if found := list(differences(table, *(self._definition(table) if outgrown else definition))):
             raise LakeMismatch(
                 f"Table {table.name} at {self.path(table)} is not the one this code writes: {'; '.join(found)}. "
-                "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake anew."
+                "Run the code that wrote it, or point PTS_LAKE at a new place: the job builds the lake again."
                 + (f" Or delete this folder alone: `pts rebuild {table.name}` makes it from silver." * is_gold(table))
             )
 
@@ -352,7 +352,7 @@ def remedy(*tables: Table) -> str:
     """What to do about tables that do not hold what the job wrote."""
     if all(map(is_gold, tables)):
         names = " ".join(table.name for table in tables)
-        return f"`pts rebuild {names}` makes {'it' if len(tables) == 1 else 'them'} anew from silver."
+        return f"`pts rebuild {names}` rebuilds {'it' if len(tables) == 1 else 'them'} from silver."
     return "Restore the lake from a backup, or rebuild it from the log (docs/runbook.md, 'A table was changed')."
 
 

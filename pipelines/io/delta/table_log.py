@@ -136,7 +136,7 @@ class TableLog:
         if not actions:
             raise LakeMismatch(
                 f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
-                "folder: `pts rebuild` makes it anew from silver; or rebuild the lake from the log "
+                "folder: `pts rebuild` rebuilds it from silver; or rebuild the lake from the log "
                 "(docs/runbook.md, 'A table was changed')."
             )
         return actions

@@ -23,7 +23,7 @@ PR_SET_PDEATHSIG = 1
 """From linux/prctl.h. It is kept across exec."""
 
 
-def leashed(pid_file: Path, command: list[str]) -> list[str]:
+def ended_with_parent(pid_file: Path, command: list[str]) -> list[str]:
     """The command line that runs `command` on this process' leash. To be started in a session of its own."""
     pid_file.parent.mkdir(parents=True, exist_ok=True)
     module = "pipelines.io.processes.parent_death"

@@ -16,7 +16,7 @@ from pipelines.errors import LakeMismatch, LakeUnavailable
 from pipelines.io.kafka.log import OffsetRange, Offsets, offsets_json, ranges_between
 from pipelines.io.processes.atomic_file import write_whole
 
-WAY_OUT = "or go on without it from where the ledger ends: `pts stream --new-checkpoint`"
+REMEDY = "or go on without it from where the ledger ends: `pts stream --new-checkpoint`"
 """In a refusal, after what else can be done."""
 
 SEE = "(docs/runbook.md, 'A lost checkpoint')"
@@ -38,7 +38,7 @@ class Checkpoint:
             if self.last_planned() is not None:
                 raise LakeMismatch(
                     f"The checkpoint {self.path} has planned batches but lost its file `metadata`, by which writes "
-                    f"are told apart. Restore the file, {WAY_OUT} {SEE}. Spark would invent a new identity and write "
+                    f"are told apart. Restore the file, {REMEDY} {SEE}. Spark would invent a new identity and write "
                     "batches a second time."
                 )
             return None
@@ -82,7 +82,7 @@ class Checkpoint:
 
     def _torn(self, name: str) -> LakeMismatch:
         return LakeMismatch(
-            f"The checkpoint file {self.path}/{name} is missing, empty or torn. Restore it, {WAY_OUT} {SEE}."
+            f"The checkpoint file {self.path}/{name} is missing, empty or torn. Restore it, {REMEDY} {SEE}."
         )
 
     def forget_lost_checksums(self) -> None:

@@ -30,7 +30,7 @@ OF_REPORTS = (
         rebuild="gold.remaining_stops",
     ),
     Defect(
-        "a report that was let go is in no archive",
+        "a report that was removed is in no archive",
         "reports_are_of_all_packages",
         "silver asks for 1 reports of package 44 (example: ship-events/1@3), but gold.remaining_stops has 0.",
         drop("ops.expired_reports", tracking_number=44),
@@ -127,7 +127,7 @@ OF_WINDOWS = (
         rebuild="gold.stop_activity",
     ),
     Defect(
-        "windows were let go without a word in the ledger",
+        "windows were removed without a word in the ledger",
         "stop_activity_counts_every_scan",
         "of the stop US NY, silver.ship_events has 1, 0, 1 scans (all, delivered, failed) in the window "
         "from 2026-03-01T06:55:00.000000Z (example: ship-events/1@0), but gold.stop_activity counts 0, 0, 0.",

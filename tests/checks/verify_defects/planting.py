@@ -17,7 +17,7 @@ class Defect:
         check: The check that must find it, before any other.
         says: Where, and the two values that disagree.
         plant: Spoils the lake.
-        rebuild: The table to be made anew; none when that does not help.
+        rebuild: The table to be rebuilt; none when that does not help.
     """
 
     what: str
@@ -29,7 +29,7 @@ class Defect:
     @property
     def remedy(self) -> str:
         if self.rebuild:
-            return f"`pts rebuild {self.rebuild}` makes it anew from silver."
+            return f"`pts rebuild {self.rebuild}` rebuilds it from silver."
         return "See docs/runbook.md, 'pts verify finds a violation'."
 
 

@@ -67,7 +67,7 @@ def test_store_is_its_users_alone_and_one_that_is_not_is_refused(store: KeyStore
         KeyStore(file)
 
 
-def test_missing_or_damaged_store_is_not_made_anew(tmp_path: Path) -> None:
+def test_missing_or_damaged_store_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(KeysUnavailable, match="There is no key store"):
         KeyStore(tmp_path / "none")
     (tmp_path / "torn").touch(0o600)

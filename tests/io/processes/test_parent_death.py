@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.io.processes.parent_death import end_holder, end_remains, leashed
+from pipelines.io.processes.parent_death import end_holder, end_remains, ended_with_parent
 from pipelines.io.processes.pid_lock import guarded, holder
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
@@ -30,8 +30,8 @@ time.sleep(60)
 PARENT = """
 import subprocess, sys
 from pathlib import Path
-from pipelines.io.processes.parent_death import leashed
-subprocess.Popen(leashed(Path(sys.argv[1]), sys.argv[2:]), start_new_session=True).wait()
+from pipelines.io.processes.parent_death import ended_with_parent
+subprocess.Popen(ended_with_parent(Path(sys.argv[1]), sys.argv[2:]), start_new_session=True).wait()
 """
 
 Start = Callable[[list[str]], "subprocess.Popen[str]"]
@@ -81,7 +81,7 @@ def test_command_ends_when_its_parent_is_killed(start: Start, tmp_path: Path) ->
 
 def test_command_whose_parent_is_gone_already_does_not_begin(start: Start, tmp_path: Path) -> None:
     pid_file = tmp_path / "task.pid"
-    line = leashed(pid_file, SLEEPS)
+    line = ended_with_parent(pid_file, SLEEPS)
     line[line.index(str(os.getpid()))] = "1"
     late = start(line)
 
@@ -91,7 +91,7 @@ def test_command_whose_parent_is_gone_already_does_not_begin(start: Start, tmp_p
 
 def test_survivor_that_does_not_listen_is_killed_with_what_it_started(start: Start, tmp_path: Path) -> None:
     pid_file = tmp_path / "task.pid"
-    survivor = start(leashed(pid_file, [sys.executable, "-c", STUBBORN]))
+    survivor = start(ended_with_parent(pid_file, [sys.executable, "-c", STUBBORN]))
     assert survivor.stdout
     child = int(survivor.stdout.readline())
     assert holder(pid_file) == survivor.pid
@@ -105,10 +105,10 @@ def test_survivor_that_does_not_listen_is_killed_with_what_it_started(start: Sta
 
 def test_two_tries_never_run_side_by_side(start: Start, tmp_path: Path) -> None:
     pid_file = tmp_path / "task.pid"
-    first = start(leashed(pid_file, SLEEPS))
+    first = start(ended_with_parent(pid_file, SLEEPS))
     assert becomes(lambda: holder(pid_file) == first.pid)
 
-    second = start(leashed(pid_file, SLEEPS))
+    second = start(ended_with_parent(pid_file, SLEEPS))
 
     assert becomes(lambda: holder(pid_file) == second.pid)
     assert first.wait(timeout=10) == -signal.SIGTERM

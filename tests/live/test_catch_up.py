@@ -1,4 +1,4 @@
-"""Tables that follow the batches: brought to an earlier one while the log goes on, and cut off on the way."""
+"""Tables that catch up with the batches: brought to an earlier one while the log goes on, and cut off on the way."""
 
 import shutil
 from dataclasses import replace
@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.engine.batch import Batch, Following, maintenance_batch
-from pipelines.graph import FLOWS, TURNS
+from pipelines.engine.batch import Batch, CatchUp, maintenance_batch
+from pipelines.graph import CATCH_UP_GROUPS, FLOWS
 from pipelines.io.delta.lake import Lake
 from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
@@ -29,19 +29,19 @@ PARTS: tuple[tuple[LogRecord, ...], ...] = (
     (scan(4, "09:30", status="DF", logged="09:50", offset=5), replace(scan(offset=6), value=b"no scan")),
 )
 RECORDS = [record for part in PARTS for record in part]
-FOLLOWERS = {flow.into.name for flow in FLOWS if flow.turn}
+CAUGHT_UP = {flow.into.name for flow in FLOWS if flow.catch_up_group}
 
 
 def in_the_third(number: int) -> list[Batch]:
     """All three batches; in the third, what follows is brought up to the one with the number."""
-    plain = [replace(batch, following=Following((), batch.end_position)) for batch in batches(*PARTS)]
-    return [*plain[:2], replace(plain[2], following=Following(TURNS, plain[number].end_position))]
+    plain = [replace(batch, catch_up=CatchUp((), batch.end_position)) for batch in batches(*PARTS)]
+    return [*plain[:2], replace(plain[2], catch_up=CatchUp(CATCH_UP_GROUPS, plain[number].end_position))]
 
 
 def expected(followed: int) -> dict[str, Rows]:
     """What the tables hold when those that follow have followed so many batches."""
     read = [record for part in PARTS[:followed] for record in part]
-    return expected_rows(RECORDS) | {name: rows for name, rows in expected_rows(read).items() if name in FOLLOWERS}
+    return expected_rows(RECORDS) | {name: rows for name, rows in expected_rows(read).items() if name in CAUGHT_UP}
 
 
 def test_alerts_of_an_earlier_batch_do_not_count_later_scans(spark: SparkSession, tmp_path: Path) -> None:
@@ -49,7 +49,7 @@ def test_alerts_of_an_earlier_batch_do_not_count_later_scans(spark: SparkSession
     rows, _ = run(lake, spark, RECORDS, in_the_third(1))
     assert tables(lake) == expected(2)
     assert {name: state.position for name, state in rows[-1].tables.items()} == {
-        name: 1 if name in FOLLOWERS else 2 for name in rows[-1].tables
+        name: 1 if name in CAUGHT_UP else 2 for name in rows[-1].tables
     }
     run(lake, spark, RECORDS, [maintenance_batch(rows[-1], "catch-up")])
     assert tables(lake) == expected_rows(RECORDS)
@@ -73,8 +73,8 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(
     crashing = CrashingLake(spark, str(root), writes)
     with pytest.raises(Crashed):
         run(crashing, spark, RECORDS, planned[2:])
-    in_turn = set(crashing.written) & FOLLOWERS
-    assert in_turn
+    caught_up = set(crashing.written) & CAUGHT_UP
+    assert caught_up
     write_checkpoint(root, planned, cut_off=True)
 
     settings = Settings(home=tmp_path, lake=str(root))
@@ -82,6 +82,6 @@ def test_turn_that_was_cut_off_is_completed_at_the_next_start(
     assert runner.prepare(), "a batch was cut off"
     assert runner.last is not None
     assert runner.last.batch_id == 2
-    assert {runner.last.tables[name].position for name in in_turn} == {0}
-    run(runner.lake, spark, RECORDS, [replace(planned[2], batch_id=3, following=None)])
+    assert {runner.last.tables[name].position for name in caught_up} == {0}
+    run(runner.lake, spark, RECORDS, [replace(planned[2], batch_id=3, catch_up=None)])
     assert tables(Lake(spark, str(root))) == expected_rows(RECORDS)

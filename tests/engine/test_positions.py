@@ -8,8 +8,8 @@ from pyspark.sql import SparkSession
 
 from pipelines import session
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
-from pipelines.engine.batch import Batch, Following
-from pipelines.graph import TURNS
+from pipelines.engine.batch import Batch, CatchUp
+from pipelines.graph import CATCH_UP_GROUPS
 from pipelines.state.ledger import Counts, LedgerRow
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
@@ -51,8 +51,8 @@ PARTS = (FIRST, A_WEEK_LATER, AS_EARLY_AS_MAY_BE, LATE_FAILURE)
 RECORDS = [record for part in PARTS for record in part]
 
 
-def nothing_follows_in_the_second(batch: Batch) -> Following | None:
-    return None if batch.batch_id == 1 else Following(TURNS, batch.end_position)
+def nothing_follows_in_the_second(batch: Batch) -> CatchUp | None:
+    return None if batch.batch_id == 1 else CatchUp(CATCH_UP_GROUPS, batch.end_position)
 
 
 @pytest.fixture(
