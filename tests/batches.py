@@ -99,7 +99,7 @@ def run(
 ) -> tuple[list[LedgerRow], MemoryLog]:
     """Runs the batches on a lake, after those that its ledger has.
 
-    What follows moves with every batch, and as far, unless `catch_up` says otherwise of a batch without a word on it.
+    Catch-up tables move with every batch, and as far, unless `catch_up` says otherwise of a batch without a word on it.
     """
     log: Any = MemoryLog(spark, records)
     ledger = Ledger(lake)

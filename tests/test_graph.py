@@ -53,12 +53,12 @@ def test_a_flow_reads_only_what_flows_above_it_have_written() -> None:
         written.add(flow.into.name)
 
 
-def test_a_table_is_written_in_one_turn_and_in_that_of_the_tables_it_follows() -> None:
-    turns: dict[str, str | None] = {}
+def test_a_table_is_written_in_one_group_and_in_that_of_the_tables_it_follows() -> None:
+    groups: dict[str, str | None] = {}
     for flow in FLOWS:
         followed = [read.table for read in flow.reads.values() if isinstance(read, Current)]
         for table in (flow.into, *followed):
-            assert turns.setdefault(table.name, flow.catch_up_group) == flow.catch_up_group, flow.name
+            assert groups.setdefault(table.name, flow.catch_up_group) == flow.catch_up_group, flow.name
 
 
 def test_what_reads_records_moves_with_every_batch() -> None:

@@ -32,7 +32,7 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     """What the tables hold and what they should, of each case and table where the two differ.
 
     Every batch but the first is cut off after some write, and repeated; catch-up tables move in some batches, each
-    turn for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
+    group for itself and up to this batch or an earlier one, and all of them in the last. Some batches are run
     as if their rows were many: planned and written otherwise; some as if there were many reports, which then wait.
     """
     pack = packed(all_cases, GAPS)
@@ -81,14 +81,14 @@ def cut_within_gaps(plain: Sequence[Batch], pack: Pack, chance: random.Random) -
 def followed_at_random(plain: Sequence[Batch], chance: random.Random) -> Iterator[Batch]:
     reached = dict.fromkeys(CATCH_UP_GROUPS, 0)
     for batch in plain:
-        turns, up_to = tuple(turn for turn in CATCH_UP_GROUPS if chance.random() < 0.6), batch
+        groups, up_to = tuple(group for group in CATCH_UP_GROUPS if chance.random() < 0.6), batch
         if is_last := batch is plain[-1]:
-            turns = CATCH_UP_GROUPS
-        elif turns:
-            up_to = plain[chance.randint(max(reached[turn] for turn in turns), batch.batch_id)]
-            reached |= dict.fromkeys(turns, up_to.batch_id)
+            groups = CATCH_UP_GROUPS
+        elif groups:
+            up_to = plain[chance.randint(max(reached[group] for group in groups), batch.batch_id)]
+            reached |= dict.fromkeys(groups, up_to.batch_id)
         yield replace(
-            batch, catch_up=CatchUp(turns, up_to.end_position, ends_deferral=is_last or chance.random() < 0.2)
+            batch, catch_up=CatchUp(groups, up_to.end_position, ends_deferral=is_last or chance.random() < 0.2)
         )
 
 

@@ -21,7 +21,7 @@ CYCLE_MOMENTS = 600
 """Of so many batches that the catch-up tables have come up with the others, and readers saw it."""
 
 MOMENTS_OF_TASKS = 240
-"""The same of batches of several tasks: each takes so long that one turn or another of what follows is due in it."""
+"""The same of batches of several tasks: each takes so long that one group or another of what follows is due in it."""
 
 COMMAND_MOMENTS = 40
 MOST_KILLS = 6

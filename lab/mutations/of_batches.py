@@ -7,7 +7,7 @@ ASKED = "pipelines/engine/batch.py"
 BATCH = "pipelines/engine/micro_batch.py"
 INPUTS = "pipelines/engine/flow_inputs.py"
 TASKS = "pipelines/engine/record_tasks.py"
-CYCLE = "pipelines/engine/schedule.py"
+SCHEDULE = "pipelines/engine/schedule.py"
 RUNNER = "pipelines/engine/runner.py"
 WINDOWS = "pipelines/transforms/windows.py"
 KAFKA = "pipelines/io/kafka/log.py"
@@ -25,7 +25,7 @@ REACH = "tests/engine/test_positions.py"
 A_WEEK_LATER = f"{REACH}::test_scan_told_again_seven_days_after_it_happened_is_a_duplicate_with_and_without_a_status"
 AS_EARLY = f"{REACH}::test_scan_told_again_ten_minutes_before_it_happened_is_a_duplicate"
 AN_HOUR = f"{REACH}::test_failure_told_late_is_counted_with_those_almost_an_hour_before_and_after_it"
-OWN_PACE = f"{REACH}::test_tables_that_follow_at_their_own_pace_lose_no_batch_and_count_none_twice"
+OWN_PACE = f"{REACH}::test_catch_up_tables_lose_no_batch_and_count_none_twice"
 MICRO_BATCH = "tests/engine/test_micro_batch.py"
 ANY_CUT = f"{MICRO_BATCH}::test_tables_equal_the_oracle_however_the_log_is_cut"
 TRANSACTIONS = f"{MICRO_BATCH}::test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the_same"
@@ -43,17 +43,17 @@ WITHIN = "tests/io/kafka/test_log.py::test_record_at_the_start_is_within_and_rec
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
 IN_TWO = f"{MICRO_BATCH}::test_scan_that_two_partitions_tell_is_kept_once"
-T_CYCLE = "tests/engine/test_schedule.py"
-ONE_CYCLE = f"{T_CYCLE}::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
-T_FOLLOWING = "tests/live/test_catch_up.py"
-UP_TO = f"{T_FOLLOWING}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
-TURN_AGAIN = f"{T_FOLLOWING}::test_turn_that_was_cut_off_is_completed_at_the_next_start"
-TURNS_LEFT = (
+T_SCHEDULE = "tests/engine/test_schedule.py"
+ONE_ROUND = f"{T_SCHEDULE}::test_a_round_brings_all_to_the_batch_before_it_one_group_in_a_batch"
+T_CATCH_UP = "tests/live/test_catch_up.py"
+UP_TO = f"{T_CATCH_UP}::test_alerts_of_an_earlier_batch_do_not_count_later_scans"
+CATCH_UP_AGAIN = f"{T_CATCH_UP}::test_catch_up_that_was_cut_off_is_completed_at_the_next_start"
+GROUPS_LEFT = (
     "tests/live/test_handover.py"
-    "::test_turns_that_were_left_when_a_delegated_command_brought_all_tables_further_are_not_taken"
+    "::test_groups_that_were_left_when_a_delegated_command_brought_all_tables_further_are_not_taken"
 )
 T_DEFERRAL = "tests/engine/test_deferral.py"
-WAITS_FOR_CYCLE = f"{T_DEFERRAL}::test_large_table_stays_until_a_cycle_begins_and_is_then_that_of_the_batch"
+WAITS_FOR_ROUND = f"{T_DEFERRAL}::test_large_table_stays_until_a_round_begins_and_is_then_that_of_the_batch"
 TELLS_THE_SAME = f"{T_DEFERRAL}::test_messages_tell_of_each_batch_what_they_tell_of_a_small_table"
 MADE_UP_FOR = f"{T_DEFERRAL}::test_questions_are_answered_from_what_is_stored_and_from_what_waits"
 BACK_AS_A_WHOLE = f"{T_DEFERRAL}::test_package_that_was_let_go_comes_back_as_a_whole"
@@ -62,7 +62,7 @@ IN_TIME = f"{T_DEFERRAL}::test_a_batch_with_many_new_rows_does_not_wait"
 BROUGHT_UP = (
     "tests/replay/test_promote.py::test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change_places"
 )
-BEGINS_WITH = f"{T_CYCLE}::test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited"
+BEGINS_WITH = f"{T_SCHEDULE}::test_a_round_begins_with_a_batch_that_brings_up_a_large_table_which_waited"
 HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 
 WHATEVER_DISTANCE = "Of equal scans the one with the lowest offset is kept, whatever the distance"
@@ -73,7 +73,7 @@ OWN_CADENCE = "A table may take several batches at once; its position is a batch
 LEDGER = "The ledger counts records read, accepted, duplicate and quarantined"
 EXACTLY_ONCE = "Exactly once: each write carries (txnAppId, txnVersion), with the checkpoint's identity"
 OFFSETS = "Ranges of the log are half-open `[start, end)`"
-CADENCES = "Two cadences: what follows is brought to one batch, one turn in each of the next ones"
+CADENCES = "Two cadences: catch-up tables are brought to one batch, one group in each of the next ones"
 DEFERRED = "A large table takes several batches at once; messages and questions do not wait"
 SIDE_BY_SIDE = "Flows run side by side, once those above them are done that they need"
 TRUTH = "Row-level truth is a CHECK constraint"
@@ -215,33 +215,33 @@ MUTATIONS = (
         KAFKA, "({partition} = {part.partition} AND ", "(", WITHIN,
     ),
     Mutation(
-        CADENCES, "turns go up to the batch before each",
-        CYCLE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp((self._left.pop(0),), LogPosition.of(last))",
-        ONE_CYCLE,
+        CADENCES, "groups go up to the batch before each",
+        SCHEDULE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp((self._left.pop(0),), LogPosition.of(last))",
+        ONE_ROUND,
     ),
     Mutation(
-        CADENCES, "turns are taken that were left when another command brought all tables further",
+        CADENCES, "groups are brought up that were left when another command brought all tables further",
         RUNNER,
         "        self.schedule.restart()\n        if self.lake.exists(", "        if self.lake.exists(",
-        TURNS_LEFT,
+        GROUPS_LEFT,
     ),
     Mutation(
-        CADENCES, "all turns are taken at once",
-        CYCLE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp(tuple(self._left), self._up_to)", ONE_CYCLE,
+        CADENCES, "all groups are brought up at once",
+        SCHEDULE, "CatchUp((self._left.pop(0),), self._up_to)", "CatchUp(tuple(self._left), self._up_to)", ONE_ROUND,
     ),
     Mutation(
-        CADENCES, "a cycle follows the other without a pause",
-        CYCLE, "self._clock() - self._began < self._interval_seconds", "False", ONE_CYCLE,
+        CADENCES, "a round comes after the other without a pause",
+        SCHEDULE, "self._clock() - self._began < self._interval_seconds", "False", ONE_ROUND,
     ),
     Mutation(
-        CADENCES, "a scan after the batch up to which a turn goes is counted in its alerts",
+        CADENCES, "a scan after the batch up to which a catch-up goes is counted in its alerts",
         INPUTS, "ranges_between({}, self.up_to(flow).offsets)", "ranges_between({}, self._batch.end_position.offsets)",
         UP_TO,
     ),
     Mutation(
-        CADENCES, "a turn that was cut off is not known again",
+        CADENCES, "a catch-up that was cut off is not known again",
         ASKED, 'Transaction(f"{self.checkpoint_id}/{flow}", self.catch_up.up_to.batch_id',
-        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.catch_up.up_to.batch_id', TURN_AGAIN,
+        'Transaction(f"{self.checkpoint_id}/{flow}/{uuid.uuid4()}", self.catch_up.up_to.batch_id', CATCH_UP_AGAIN,
     ),
     Mutation(
         TOUCHED, "all files that it touches are sorted at once",
@@ -258,15 +258,15 @@ MUTATIONS = (
     Mutation(
         DEFERRED, "a large table moves with every batch",
         BATCH, "if pays(self._lake.row_count(flow.into), self._inputs.estimated_rows(flow)):", "if True:",
-        WAITS_FOR_CYCLE,
+        WAITS_FOR_ROUND,
     ),
     Mutation(
-        DEFERRED, "a cycle does not begin with it",
-        CYCLE, "            if is_deferred(last):\n                return END_OF_DEFERRAL\n", "", BEGINS_WITH,
+        DEFERRED, "a round does not begin with it",
+        SCHEDULE, "            if is_deferred(last):\n                return END_OF_DEFERRAL\n", "", BEGINS_WITH,
     ),
     Mutation(
         DEFERRED, "it waits, however many rows are new to it",
-        CYCLE, "max(SMALL_ROWS, ROWS_FOR_EACH_NEW * new_count)", "SMALL_ROWS", IN_TIME,
+        SCHEDULE, "max(SMALL_ROWS, ROWS_FOR_EACH_NEW * new_count)", "SMALL_ROWS", IN_TIME,
     ),
     Mutation(
         DEFERRED, "a repeat of a batch that has written it leaves it out",

@@ -41,7 +41,7 @@ ONCE = "A re-driven record enters the tables once, and the lowest offset tells t
 UNDER_WAY = "A promotion that was cut off is known, and finished"
 APART = "Catch-up tables are swapped where they are, and nobody takes them for what stood there before"
 WHERE_THEY_STAND = (
-    f"{PROMOTE}::test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on"
+    f"{PROMOTE}::test_catch_up_tables_are_swapped_where_they_are_and_the_next_batches_bring_them_on"
 )
 
 MUTATIONS = (

@@ -141,7 +141,7 @@ def test_tables_that_move_with_each_batch_are_read_at_a_newer_one_than_windows(l
 
 
 def test_tables_that_hold_nothing_yet_are_a_sentence(tmp_path: Path) -> None:
-    """As in the first minute, before windows had their turn."""
+    """As in the first minute, before windows caught up."""
     spoilt = healthy_lake()
     for row in spoilt.ledger:
         for state in row["tables"]:

@@ -48,7 +48,7 @@ def shown(lake: Lake) -> list[dict[str, object]]:
 
 
 @pytest.mark.usefixtures("reports_are_large")
-def test_large_table_stays_until_a_cycle_begins_and_is_then_that_of_the_batch(spark: SparkSession, lake: Lake) -> None:
+def test_large_table_stays_until_a_round_begins_and_is_then_that_of_the_batch(spark: SparkSession, lake: Lake) -> None:
     first, second, third, fourth = batches(*PARTS)
     rows, _ = run(lake, spark, RECORDS, [first, second, third])
     assert [row.tables[REPORTS].position for row in rows] == [0, 0, 0]

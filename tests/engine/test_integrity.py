@@ -185,7 +185,9 @@ def test_what_a_batch_wrote_before_it_was_cut_off_is_no_damage(spark: SparkSessi
         start(spark, copied)
 
 
-def test_turn_that_was_cut_off_is_known_with_the_batch_up_to_which_it_went(spark: SparkSession, copied: Path) -> None:
+def test_catch_up_that_was_cut_off_is_known_with_the_batch_up_to_which_it_went(
+    spark: SparkSession, copied: Path
+) -> None:
     crashing = CrashingLake(spark, str(copied), writes=5)
     with pytest.raises(Crashed):
         run(crashing, spark, RECORDS, [SECOND])

@@ -111,7 +111,7 @@ def test_transactions_of_two_checkpoints_two_flows_and_two_batches_are_never_the
 def test_batch_that_crashed_after_any_write_is_completed_by_its_repeat(
     spark: SparkSession, lake: Lake, crash_every: int
 ) -> None:
-    """A crash is planted after some writes in turn, the ledger's included; each repeat meets more tables written."""
+    """A crash is planted after some writes in group, the ledger's included; each repeat meets more tables written."""
     whole = batches(RECORDS)
     for writes in (*range(1, len(FLOWS) + 1, crash_every), len(FLOWS) + 1):
         with pytest.raises(Crashed):

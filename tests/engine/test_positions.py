@@ -85,6 +85,6 @@ def test_failure_told_late_is_counted_with_those_almost_an_hour_before_and_after
     }
 
 
-def test_tables_that_follow_at_their_own_pace_lose_no_batch_and_count_none_twice(lake: Lake) -> None:
+def test_catch_up_tables_lose_no_batch_and_count_none_twice(lake: Lake) -> None:
     assert [row.tables["gold.stop_activity"].position for row in lake[0]] == [0, 0, 2, 3]
     assert lake[1] == expected_rows(RECORDS)

@@ -1,4 +1,4 @@
-"""Who has a turn when."""
+"""Which tables catch up when."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -33,7 +33,7 @@ def clock() -> Clock:
     return Clock()
 
 
-def test_nobody_has_a_turn_before_the_first_pace_is_over(clock: Clock) -> None:
+def test_no_table_catches_up_before_the_first_interval_is_over(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS - 0.1
     assert schedule.next(LAST) is None
@@ -41,15 +41,15 @@ def test_nobody_has_a_turn_before_the_first_pace_is_over(clock: Clock) -> None:
     assert schedule.next(LAST) is not None
 
 
-def test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch(clock: Clock) -> None:
+def test_a_round_brings_all_to_the_batch_before_it_one_group_in_a_batch(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS
     found = [schedule.next(row) for row in (LAST, *[NEXT] * (len(CATCH_UP_GROUPS) - 1))]
-    assert found == [CatchUp((turn,), LogPosition(5, {"ship-events": {0: 20}})) for turn in CATCH_UP_GROUPS]
+    assert found == [CatchUp((group,), LogPosition(5, {"ship-events": {0: 20}})) for group in CATCH_UP_GROUPS]
     assert schedule.next(NEXT) is None
 
 
-def test_a_cycle_that_is_due_begins_at_once_and_the_next_one_a_pace_later(clock: Clock) -> None:
+def test_a_round_that_is_due_begins_at_once_and_the_next_one_an_interval_later(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     schedule.restart(is_due=True)
     assert [schedule.next(NEXT) is not None for _ in range(len(CATCH_UP_GROUPS) + 1)] == [True] * len(
@@ -59,7 +59,7 @@ def test_a_cycle_that_is_due_begins_at_once_and_the_next_one_a_pace_later(clock:
     assert schedule.next(NEXT) is not None
 
 
-def test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited(clock: Clock) -> None:
+def test_a_round_begins_with_a_batch_that_brings_up_a_large_table_which_waited(clock: Clock) -> None:
     waits = {**BEHIND, "gold.remaining_stops": TableState(4, 4)}
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS
@@ -70,7 +70,7 @@ def test_a_cycle_begins_with_a_batch_that_brings_up_a_large_table_which_waited(c
     )
 
 
-def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> None:
+def test_the_next_round_begins_one_interval_after_the_last_began(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS
     for _ in CATCH_UP_GROUPS:
@@ -79,14 +79,14 @@ def test_the_next_cycle_begins_one_pace_after_the_last_began(clock: Clock) -> No
     assert schedule.next(NEXT) == CatchUp(CATCH_UP_GROUPS[:1], LogPosition(6, {"ship-events": {0: 30}}))
 
 
-def test_nobody_has_a_turn_where_nobody_waits(clock: Clock) -> None:
+def test_no_table_catches_up_where_none_waits(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS
     assert schedule.next(LEVEL) is None
     assert schedule.next(None) is None
 
 
-def test_after_all_were_brought_up_to_date_turns_that_were_left_are_not_taken(clock: Clock) -> None:
+def test_after_all_were_brought_up_to_date_groups_that_were_left_are_not_taken(clock: Clock) -> None:
     schedule = CatchUpSchedule(INTERVAL_SECONDS, clock)
     clock.now += INTERVAL_SECONDS
     schedule.next(LAST)

@@ -14,15 +14,15 @@ from lab.mutations.page import mutations_page
 from pipelines.contracts import rules
 
 NOTICED = Mutation(
-    rule="Nobody has a turn where nobody waits",
+    rule="No table catches up where none waits",
     broken="somebody has",
     path="pipelines/engine/schedule.py",
     old="state.position < last.batch_id",
     new="state.position <= last.batch_id",
-    test="tests/engine/test_schedule.py::test_nobody_has_a_turn_where_nobody_waits",
+    test="tests/engine/test_schedule.py::test_no_table_catches_up_where_none_waits",
 )
 UNNOTICED = replace(
-    NOTICED, test="tests/engine/test_schedule.py::test_a_cycle_brings_all_to_the_batch_before_it_one_turn_in_a_batch"
+    NOTICED, test="tests/engine/test_schedule.py::test_a_round_brings_all_to_the_batch_before_it_one_group_in_a_batch"
 )
 
 

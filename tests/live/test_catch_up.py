@@ -33,13 +33,13 @@ CAUGHT_UP = {flow.into.name for flow in FLOWS if flow.catch_up_group}
 
 
 def in_the_third(number: int) -> list[Batch]:
-    """All three batches; in the third, what follows is brought up to the one with the number."""
+    """All three batches; in the third, the catch-up tables are brought up to the one with the number."""
     plain = [replace(batch, catch_up=CatchUp((), batch.end_position)) for batch in batches(*PARTS)]
     return [*plain[:2], replace(plain[2], catch_up=CatchUp(CATCH_UP_GROUPS, plain[number].end_position))]
 
 
 def expected(followed: int) -> dict[str, Rows]:
-    """What the tables hold when those that follow have followed so many batches."""
+    """What the tables hold when the catch-up tables have come so many batches."""
     read = [record for part in PARTS[:followed] for record in part]
     return expected_rows(RECORDS) | {name: rows for name, rows in expected_rows(read).items() if name in CAUGHT_UP}
 
@@ -64,10 +64,10 @@ def before(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.mark.parametrize("writes", [4, 5, 6])
-def test_turn_that_was_cut_off_is_completed_at_the_next_start(
+def test_catch_up_that_was_cut_off_is_completed_at_the_next_start(
     spark: SparkSession, before: Path, tmp_path: Path, writes: int
 ) -> None:
-    """The next batch is the one that was cut off; the turns end where they were to end, before it is repeated."""
+    """The next batch is the one that was cut off; the catch-up ends where they were to end, before it is repeated."""
     root = Path(shutil.copytree(before, tmp_path / "lake"))
     planned = in_the_third(0)
     crashing = CrashingLake(spark, str(root), writes)

@@ -38,7 +38,7 @@ DONE = Promoted("fix", 7, {}, 0.5)
 
 @pytest.fixture(scope="module")
 def followed_by_none(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A lake that has read all batches; what follows has not followed."""
+    """A lake that has read all batches; no table has caught up."""
     root = tmp_path_factory.mktemp("behind") / "lake"
     run(new_lake(spark, str(root)), spark, PACK.records, BATCHES, catch_up=lambda _: None)
     write_checkpoint(root, BATCHES)
@@ -89,7 +89,7 @@ def test_job_does_what_is_delegated_and_keeps_the_lease(
             pass
 
 
-def test_turns_that_were_left_when_a_delegated_command_brought_all_tables_further_are_not_taken(
+def test_groups_that_were_left_when_a_delegated_command_brought_all_tables_further_are_not_taken(
     spark: SparkSession, followed_by_none: Path, tmp_path: Path
 ) -> None:
     settings = copied(followed_by_none, tmp_path)
@@ -105,7 +105,7 @@ def test_turns_that_were_left_when_a_delegated_command_brought_all_tables_furthe
     job.runner.prepare()
     now = chain([0.0], repeat(1.0))
     job.runner.schedule = CatchUpSchedule(1.0, clock=lambda: next(now))
-    assert job.runner.schedule.next(job.runner.last), "the first of several turns"
+    assert job.runner.schedule.next(job.runner.last), "the first of several groups"
     job.when_quiet(cast(LiveProgress, None))
     assert job.runner.schedule.next(job.runner.last) is None
     assert tables(job.runner.lake) == expected_rows(PACK.records)

@@ -48,7 +48,7 @@ RECORDS = [record for part in PARTS for record in part]
 READ = RECORDS[: -len(PARTS[2])]
 PLANNED = batches(*PARTS)
 LAST = replace(PLANNED[2], catch_up=CatchUp(CATCH_UP_GROUPS, PLANNED[1].end_position))
-"""In it, what follows has its turn, up to the batch before: the tables that it brings there are ahead, too."""
+"""In it, the catch-up tables are brought up to the batch before: the tables that it brings there are ahead, too."""
 
 REST = batches(READ, PARTS[2])[1:]
 CUT_OTHERWISE = batches(READ, PARTS[2][:1], PARTS[2][1:])[1:]
@@ -57,7 +57,7 @@ CAUGHT_UP = {flow.into.name for flow in FLOWS if flow.catch_up_group}
 AT_THE_LEDGER: dict[str, Rows] = expected_rows(READ) | {
     name: rows for name, rows in expected_rows(PARTS[0]).items() if name in CAUGHT_UP
 }
-"""What the tables hold after two batches, if what follows has followed the first."""
+"""What the tables hold after two batches, if the catch-up tables came to the first."""
 
 STEPS = ((delta_rs, "restore"), (Checkpoint, "set_aside"), (checkpoint, "write_whole"), (Ledger, "append"))
 
@@ -204,7 +204,7 @@ def test_without_being_asked_to_it_does_not_start(fed: Fed, lose: Callable[[Fed]
 
 @pytest.mark.parametrize("writes", [1, 3, 4, 9])
 def test_what_the_lost_batch_has_written_is_taken_back(fed: Fed, writes: int) -> None:
-    """The first three writes are the batch's own, the others are turns up to the batch before."""
+    """The first three writes are the batch's own, the others catch up to the batch before."""
     fed.cut_off(LAST, writes)
     missing(fed)
     fed.restart()
@@ -280,7 +280,7 @@ def test_first_batch_under_the_new_checkpoint_may_be_cut_off_too(fed: Fed, write
     runner = fed.runner()
     assert runner.prepare(), "it was cut off"
     assert runner.last is not None
-    shift = runner.last.batch_id + 1 - first.batch_id  # a turn that was cut off is completed in a batch of its own
+    shift = runner.last.batch_id + 1 - first.batch_id  # a catch-up that was cut off is completed in a batch of its own
     todo = [replace(each, batch_id=each.batch_id + shift, catch_up=None) for each in (first, *rest)]
     run(runner.lake, fed.spark, RECORDS, todo)
     assert tables(fed.lake) == expected_rows(RECORDS)

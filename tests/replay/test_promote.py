@@ -158,7 +158,7 @@ def promote_only(lake: Offline) -> Promoted:
     return promote.promote_with_lease(ReplayPromote(replay_id="fix"), runner, lake.settings)
 
 
-def test_tables_that_follow_change_places_where_they_stand_and_the_next_batches_bring_them_on(
+def test_catch_up_tables_are_swapped_where_they_are_and_the_next_batches_bring_them_on(
     overtaken: Offline,
 ) -> None:
     batch_id = promote_only(overtaken).batch_id
