@@ -40,9 +40,7 @@ INTERVALS = "A backfill replaces exactly the rows of its interval"
 ONCE = "A re-driven record enters the tables once, and the lowest offset tells the scan"
 UNDER_WAY = "A promotion that was cut off is known, and finished"
 APART = "Catch-up tables are swapped where they are, and nobody takes them for what stood there before"
-WHERE_THEY_STAND = (
-    f"{PROMOTE}::test_catch_up_tables_are_swapped_where_they_are_and_the_next_batches_bring_them_on"
-)
+WHERE_THEY_STAND = f"{PROMOTE}::test_catch_up_tables_are_swapped_where_they_are_and_the_next_batches_bring_them_on"
 
 MUTATIONS = (
     Mutation(

@@ -14,7 +14,7 @@ from pipelines.contracts.judge import Message as Told
 from pipelines.errors import AnotherWriter, BrokerUnavailable, LogTruncated, PtsError
 from pipelines.io.kafka.admin import begin_offsets, end_offsets, once_decided
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
+from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, produce
 from pipelines.io.kafka.refusals import Refusals, check_right
 from pipelines.io.kafka.standalone_consumer import standalone_consumer
 
@@ -126,16 +126,17 @@ class Mover:
 
     def _produce(self, topic: str, told: Told) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            try:
-                return self._producer.produce(topic, told.value, told.key, timestamp=told.timestamp_ms or 0)
-            except BufferError:
-                self._producer.poll(POLL_SECONDS)
-                self._refusals.check()
-                if time.monotonic() > deadline:
-                    raise BrokerUnavailable(f"The broker at {self._connection} takes no records.") from None
-            except KafkaException as error:
-                raise self._failure(error.args[0]) from error
+
+        def wait() -> None:
+            self._producer.poll(POLL_SECONDS)
+            self._refusals.check()
+            if time.monotonic() > deadline:
+                raise BrokerUnavailable(f"The broker at {self._connection} takes no records.")
+
+        try:
+            produce(self._producer, topic, told.key, told.value, told.timestamp_ms or 0, wait)
+        except KafkaException as error:
+            raise self._failure(error.args[0]) from error
 
     def _tried(self, call: Callable[[], Any]) -> Any:
         try:

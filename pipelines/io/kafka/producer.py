@@ -1,7 +1,7 @@
 """Appends records to the log from plain Python, without a JVM."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -28,6 +28,22 @@ REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._
 
 CHANGED = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC}
 """How librdkafka answers for a topic that was recreated, with fewer partitions, since it looked."""
+
+
+def produce(
+    producer: Producer,
+    topic: str,
+    key: bytes | None,
+    value: bytes | None,
+    timestamp_ms: int,
+    when_full: Callable[[], None],
+) -> None:
+    """Puts a record into the producer's queue; each time that it is full, `when_full` waits a while, or raises."""
+    while True:
+        try:
+            return producer.produce(topic, value, key, timestamp=timestamp_ms)
+        except BufferError:
+            when_full()
 
 
 class TopicChanged(BrokerUnavailable):
@@ -76,16 +92,11 @@ class LogProducer:
 
     def append(self, records: Iterable[tuple[str, bytes | None, bytes | None, int]]) -> None:
         """Hands (topic, key, value, timestamp in ms) over, in order; waits while the queue is full."""
-        produce = self._producer.produce
-        for topic, key, value, timestamp_ms in records:
-            while True:
-                try:
-                    produce(topic, value, key, timestamp=timestamp_ms)
-                    break
-                except BufferError:
-                    self._poll(FULL_QUEUE_WAIT_SECONDS)
-                except KafkaException as error:
-                    raise self._failure(error.args[0]) from error
+        try:
+            for topic, key, value, timestamp_ms in records:
+                produce(self._producer, topic, key, value, timestamp_ms, lambda: self._poll(FULL_QUEUE_WAIT_SECONDS))
+        except KafkaException as error:
+            raise self._failure(error.args[0]) from error
         self._poll(0)
 
     def flush(self) -> None:
