@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.board.view import View
 from pipelines.contracts.topics import SHIP_EVENTS
-from pipelines.queries.accepted_records import Arrival, Batch, arrivals_of, batches_of
+from pipelines.queries.accepted_records import AcceptedRecord, Batch, accepted_records_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, coordinates, package_in, sources_of
 from pipelines.tables import (
@@ -75,7 +75,7 @@ class Package:
     found: PackageReport
     stops: tuple[Stop, ...]
     sources: Mapping[str, tuple[str, Batch | None]]
-    arrivals: tuple[Arrival, ...]
+    records: tuple[AcceptedRecord, ...]
     repeats: tuple[Repeat, ...] | None
     left_out_count: int
 
@@ -87,9 +87,9 @@ def package_page(view: View, number: int, wire_format: str | None) -> Package:
     whose records it has, so that all keys are read for them.
     """
     found = package_in(view.reader, number)
-    arrivals = arrivals_of(view.reader, number)
+    records = accepted_records_of(view.reader, number)
     repeats = repeats_of(view.reader, number, found.scans, wire_format) if wire_format else None
-    batch_of = {arrival.coordinates: arrival.batch_id for arrival in arrivals}
+    batch_of = {record.coordinates: record.batch_id for record in records}
     made_of = sources_of(found.report) if found.report else {}
     named = {kind.partition("_")[0]: place for kind, place in made_of.items() if place}
     numbers = {place: batch_id for place in named.values() if (batch_id := batch_of.get(place)) is not None}
@@ -99,7 +99,7 @@ def package_page(view: View, number: int, wire_format: str | None) -> Package:
         found=found,
         stops=tuple(_stops(_scans(shown, repeats or (), named.get("event")), found.report or {})),
         sources={kind: (place, batches[numbers[place]] if place in numbers else None) for kind, place in named.items()},
-        arrivals=tuple(arrivals[-MOST_SCANS:]),
+        records=tuple(records[-MOST_SCANS:]),
         repeats=repeats and repeats[-MOST_SCANS:],
         left_out_count=len(found.scans) - len(shown),
     )
@@ -136,8 +136,8 @@ def _stops(scans: list[Scan], report: Mapping[str, Any]) -> list[Stop]:
     return made
 
 
-def effect(arrival: Arrival, sources: Mapping[str, tuple[str, Batch | None]]) -> str:
+def effect(record: AcceptedRecord, sources: Mapping[str, tuple[str, Batch | None]]) -> str:
     """What a record has to do with the report as it is."""
-    if arrival.coordinates in {place for place, _ in sources.values()}:
+    if record.coordinates in {place for place, _ in sources.values()}:
         return "made the report"
-    return "an earlier scan" if arrival.topic == SHIP_EVENTS.name else "an earlier route"
+    return "an earlier scan" if record.topic == SHIP_EVENTS.name else "an earlier route"

@@ -13,7 +13,7 @@ SCANS, ROUTES = SILVER_SHIP_EVENTS.name, SILVER_SHIP_ROUTES.name
 
 
 @dataclass(frozen=True)
-class Arrival:
+class AcceptedRecord:
     """An accepted record of the package.
 
     Attributes:
@@ -52,10 +52,10 @@ class Batch:
     reported_in: int | None
 
 
-def arrivals_of(reader: LakeReader, tracking_number: int) -> list[Arrival]:
+def accepted_records_of(reader: LakeReader, tracking_number: int) -> list[AcceptedRecord]:
     """The package's accepted records in the order of batches and of the log; those not in the ledger yet come last."""
     sql = f"""
-        WITH arrivals AS (
+        WITH records AS (
             SELECT 'scan' AS kind, current_stop_id AS stop_id, kafka_topic, kafka_partition, kafka_offset
             FROM {SCANS} WHERE tracking_number = $1
             UNION ALL
@@ -64,14 +64,14 @@ def arrivals_of(reader: LakeReader, tracking_number: int) -> list[Arrival]:
         ), ranges AS (
             SELECT batch_id, unnest(offsets, recursive := true) FROM {LEDGER}
         )
-        SELECT kind, arrivals.kafka_topic AS topic, arrivals.kafka_partition || '@' || kafka_offset AS place, stop_id,
+        SELECT kind, records.kafka_topic AS topic, records.kafka_partition || '@' || kafka_offset AS place, stop_id,
             batch_id
-        FROM arrivals LEFT JOIN ranges
-        ON arrivals.kafka_topic = ranges.kafka_topic AND arrivals.kafka_partition = ranges.kafka_partition
+        FROM records LEFT JOIN ranges
+        ON records.kafka_topic = ranges.kafka_topic AND records.kafka_partition = ranges.kafka_partition
             AND kafka_offset >= start_offset AND kafka_offset < end_offset
-        ORDER BY batch_id NULLS LAST, topic, arrivals.kafka_partition, kafka_offset
+        ORDER BY batch_id NULLS LAST, topic, records.kafka_partition, kafka_offset
         """
-    return [Arrival(**row) for row in reader.query(sql, [tracking_number]).to_pylist()]
+    return [AcceptedRecord(**row) for row in reader.query(sql, [tracking_number]).to_pylist()]
 
 
 def batches_of(reader: LakeReader, batch_ids: Collection[int]) -> dict[int, Batch]:

@@ -7,7 +7,7 @@ from typing import Any
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.queries.accepted_records import REPORTS, Arrival, Batch, arrivals_of, batches_of
+from pipelines.queries.accepted_records import REPORTS, AcceptedRecord, Batch, accepted_records_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
 from pipelines.settings import Settings
@@ -27,14 +27,14 @@ class Entry:
 
     Attributes:
         batch: The batch; None while it is not in the ledger yet.
-        arrivals: What it brought, in the order of the log.
+        records: What it brought, in the order of the log.
         report: The package's row of gold.remaining_stops at the first version that shows the batch; None when the
             package was not in it, or when that is not known.
         gap: Why it is not known; None when it is.
     """
 
     batch: Batch | None
-    arrivals: tuple[Arrival, ...]
+    records: tuple[AcceptedRecord, ...]
     report: Row | None
     gap: str | None
 
@@ -47,7 +47,7 @@ class Entry:
     def why_no_report(self) -> str:
         return self.gap or f"not in {REPORTS}"
 
-    def effect(self, arrival: Arrival) -> str | None:
+    def effect(self, record: AcceptedRecord) -> str | None:
         """What a record of the batch did to the report; None when that is not known.
 
         It `made the report`, as its scan or its route; was `overtaken` by another record of the batch that did; or
@@ -56,20 +56,20 @@ class Entry:
         if self.gap:
             return None
         sources = sources_of(self.report).values() if self.report else ()
-        if arrival.coordinates in sources:
+        if record.coordinates in sources:
             return MADE
-        overtaken = any(other.topic == arrival.topic and other.coordinates in sources for other in self.arrivals)
+        overtaken = any(other.topic == record.topic and other.coordinates in sources for other in self.records)
         return "overtaken" if overtaken else "changed nothing"
 
     def as_json(self) -> dict[str, Any]:
-        arrivals = [
+        records = [
             {"kind": each.kind, "coordinates": each.coordinates, "stop_id": each.stop_id, "effect": self.effect(each)}
-            for each in self.arrivals
+            for each in self.records
         ]
         return {
             **_batch_json(self.batch),
             "version": self.version,
-            "arrivals": arrivals,
+            "arrivals": records,
             "report": self.report and {name: self.report[name] for name in SAID} | sources_of(self.report),
             "gap": self.gap,
         }
@@ -112,8 +112,8 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     """
     found = package_report(tracking_number, settings)
     reader = LakeReader(settings.lake_root)
-    arrivals = arrivals_of(reader, tracking_number)
-    batch_of = {arrival.coordinates: arrival.batch_id for arrival in arrivals}
+    records = accepted_records_of(reader, tracking_number)
+    batch_of = {record.coordinates: record.batch_id for record in records}
     numbers = sorted({number for number in batch_of.values() if number is not None})
     newest = numbers[-limit:]
     sources = {source: batch_of.get(source) for source in _sources(found)}
@@ -121,7 +121,7 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     since = recreated_tables(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
     history = []
     for number in (*newest, None):
-        brought = tuple(arrival for arrival in arrivals if arrival.batch_id == number)
+        brought = tuple(record for record in records if record.batch_id == number)
         if brought:
             batch = None if number is None else batches[number]
             report, gap = _report_after(batch, since, tracking_number, settings.lake_root)

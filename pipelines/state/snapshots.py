@@ -58,7 +58,7 @@ class Snapshot:
 
 
 def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
-    """The lake at a batch; at the newest complete one when none is given.
+    """The lake at a batch; at the newest consistent one when none is given.
 
     `LakeReader(root, found.versions, until_batch=found.batch_id)` reads it. Whether the files of those versions are
     still there only reading them shows.
@@ -67,13 +67,13 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     since, so that its old versions are gone.
     """
     with _opened(lake_root) as ledger:
-        batch_id = _newest_complete(ledger, lake_root) if batch_id is None else batch_id
+        batch_id = _newest_consistent(ledger, lake_root) if batch_id is None else batch_id
         row = _first(ledger, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
         if not row:
             raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(ledger)}.")
         found = _rows(ledger, f"FROM {STATES_AT_BATCH} WHERE batch_id = ?", batch_id)
         tables = {state["table_name"]: state for state in found}
-        _check_complete(ledger, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
+        _check_consistent(ledger, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
         _check_readable(ledger, batch_id)
     return Snapshot(
         batch_id=batch_id,
@@ -112,7 +112,7 @@ def is_settled(lake_root: str) -> bool:
     tables that were replaced. Raises `NotFound` when there is no consistent batch at all."""
     with _opened(lake_root) as ledger:
         newest = _newest_promotion(ledger)
-        return newest is None or _newest_complete(ledger, lake_root) >= newest
+        return newest is None or _newest_consistent(ledger, lake_root) >= newest
 
 
 def newest_promotion(lake_root: str) -> int | None:
@@ -156,7 +156,7 @@ def _rebuilt(ledger: DuckDBPyConnection, after: int) -> dict[str, int]:
     return {row["table_name"]: row["batch_id"] for row in rows}
 
 
-def _newest_complete(ledger: DuckDBPyConnection, lake_root: str) -> int:
+def _newest_consistent(ledger: DuckDBPyConnection, lake_root: str) -> int:
     found = _first(ledger, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
     if found["batch_id"] is None:
         raise NotFound(
@@ -166,7 +166,7 @@ def _newest_complete(ledger: DuckDBPyConnection, lake_root: str) -> int:
     return int(found["batch_id"])
 
 
-def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dict[str, Any]]) -> None:
+def _check_consistent(ledger: DuckDBPyConnection, batch_id: int, missing: list[dict[str, Any]]) -> None:
     """Refuses a batch at which some tables never stood; `missing` are their states after it."""
     behind: dict[int, list[str]] = {}
     for state in missing:
@@ -185,9 +185,11 @@ def _check_complete(ledger: DuckDBPyConnection, batch_id: int, missing: list[dic
         """,
         batch_id,
     )
-    complete = [str(each) for each in (near["before"], near["after"]) if each is not None]
+    consistent = [str(each) for each in (near["before"], near["after"]) if each is not None]
     nearest = (
-        f"The nearest at which they do: {' and '.join(complete)}." if complete else "There is no consistent batch yet."
+        f"The nearest at which they do: {' and '.join(consistent)}."
+        if consistent
+        else "There is no consistent batch yet."
     )
     raise NotFound(f"At batch {batch_id} the tables do not agree: {stood}. {nearest}")
 
@@ -199,7 +201,7 @@ def _check_readable(ledger: DuckDBPyConnection, batch_id: int, tables: Sequence[
         return
     table, since = max(rebuilt.items(), key=lambda item: item[1])
     found = _first(ledger, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
-    first = "no batch since is complete yet" if found["first"] is None else f"the first that can is {found['first']}"
+    first = "no batch since is consistent yet" if found["first"] is None else f"the first that can is {found['first']}"
     raise NotFound(f"Batch {batch_id} can no longer be read: {table} was rebuilt before batch {since}; {first}.")
 
 

@@ -129,7 +129,7 @@ def _entry(entry: Entry) -> tuple[str, ...]:
 def _accepted(entry: Entry) -> str:
     """One line for each record, with its effect unless it made the report; then why there is no report, if so."""
     lines = []
-    for record in entry.arrivals:
+    for record in entry.records:
         effect = entry.effect(record)
         lines.append(f"{record.kind} {record.place}" + ("" if effect in (None, MADE) else f", {effect}"))
     if entry.report is None:

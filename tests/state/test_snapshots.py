@@ -127,7 +127,7 @@ def test_batch_before_a_table_was_made_anew_is_refused_whatever_versions_the_tab
     batch(tmp_path, 2, version=10, windows=(0, 1))
     for number in (0, 1):
         with pytest.raises(
-            NotFound, match=r"gold\.stop_activity was rebuilt before batch 2; no batch since is complete yet\."
+            NotFound, match=r"gold\.stop_activity was rebuilt before batch 2; no batch since is consistent yet\."
         ):
             snapshot(str(tmp_path), number)
     batch(tmp_path, 3, version=11, windows=(1, 3))

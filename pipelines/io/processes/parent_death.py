@@ -24,7 +24,7 @@ PR_SET_PDEATHSIG = 1
 
 
 def ended_with_parent(pid_file: Path, command: list[str]) -> list[str]:
-    """The command line that runs `command` on this process' leash. To be started in a session of its own."""
+    """The command line that runs `command` and ends it with this process. To be started in a session of its own."""
     pid_file.parent.mkdir(parents=True, exist_ok=True)
     module = "pipelines.io.processes.parent_death"
     return [sys.executable, "-P", "-m", module, str(pid_file), str(os.getpid()), *command]

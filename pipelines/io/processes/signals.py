@@ -19,7 +19,7 @@ def signals_interrupt() -> Iterator[None]:
     def interrupt(_signal: int, _frame: FrameType | None) -> None:
         raise KeyboardInterrupt
 
-    with _handled(_heard(), interrupt):
+    with _handled(_handled_endings(), interrupt):
         yield
 
 
@@ -64,7 +64,7 @@ def signals_ask_to_stop() -> Iterator[StopRequest]:
         stop.is_ctrl_c = number == signal.SIGINT
         stop.set()
 
-    with _handled(_heard(), ask):
+    with _handled(_handled_endings(), ask):
         yield stop
 
 
@@ -75,7 +75,7 @@ def undisturbed() -> Iterator[None]:
         yield
 
 
-def _heard() -> list[signal.Signals]:
+def _handled_endings() -> list[signal.Signals]:
     """All of them, but for a closed terminal that `nohup` has this process ignore."""
     is_deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [number for number in ENDINGS if not (is_deaf and number is signal.SIGHUP)]
