@@ -8,7 +8,7 @@ PREFIX = "/pages"
 
 
 def roots(settings: Settings) -> dict[str, Path]:
-    """By the name that follows the prefix: pages of `pts check`, and of `pts replay compare`."""
+    """The folders with pages of `pts check` and `pts replay compare`, by the name that comes after the prefix."""
     found = {"quality": settings.quality_pages}
     if "://" not in settings.lake_root:
         found["replays"] = Path(settings.lake_root) / "_shadow"

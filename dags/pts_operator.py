@@ -38,7 +38,7 @@ CURED_BY_A_PERSON = (
     errors.AccessRefused,
     errors.MessagesRejected,
 )
-"""The same again would not help."""
+"""Failures that a retry would not mend."""
 
 
 class PageLink(BaseOperatorLink):

@@ -45,7 +45,7 @@ def run(command: commands.Check, settings: Settings) -> Checked:
 
 
 def check(settings: Settings, at: Snapshot, suites: Iterable[Suite], checked_at: datetime) -> Checked:
-    """The same at a snapshot and a moment."""
+    """Judges the suites at a snapshot and a moment, notes the results, and writes their page."""
     measured = measure(settings.lake_root, suites, at, checked_at)
     folder = pages.folder_of(settings.quality_pages, checked_at, at.batch_id)
     judged = [_known(each) for each in measured]
@@ -135,6 +135,6 @@ def _append(lake: Lake, found: Checked) -> None:
 
 
 def _arrow(rows: Sequence[dict[str, object]]) -> pa.Table:
-    """In the order of the columns."""
+    """The rows as Arrow, in the order of the table's columns."""
     columns = {name: [row[name] for row in rows] for name in OPS_QUALITY.column_names}
     return pa.table({**columns, "observed": pa.array(columns["observed"], pa.float64())})

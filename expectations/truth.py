@@ -13,7 +13,7 @@ Bounds = tuple[float, float]
 
 
 def nothing(_quality: Quality) -> Bounds:
-    """Not one offender."""
+    """Bounds that allow not one offender."""
     return 0, 0
 
 

@@ -159,7 +159,7 @@ def error_of(exit_code: int) -> type[PtsError]:
 
 
 MOST_CHARACTERS = 10_000
-"""Of one line in a log."""
+"""The longest line that is written to a log."""
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 

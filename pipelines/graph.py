@@ -185,7 +185,7 @@ ACCEPTED = (NEW_SCANS.table, NEW_ROUTES.table)
 """The tables of accepted records, from which all folds follow."""
 
 ARCHIVES = {SHIP_EVENTS.name: BRONZE_SHIP_EVENTS, SHIP_ROUTES.name: BRONZE_SHIP_ROUTES}
-"""By topic: the table that keeps its records as they stand on the log."""
+"""The table that keeps a topic's records as they are on the log, by the topic's name."""
 
 FLOWS = (
     Flow(

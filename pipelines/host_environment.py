@@ -18,7 +18,7 @@ OF_OTHER_INSTALLATIONS = (
     "JDK_JAVA_OPTIONS",
     "CLASSPATH",
 )
-"""Of another Spark, Java or Python, as the profile of an edge node sets them: with them, other code would run."""
+"""Variables of another Spark, Java or Python, as the profile of an edge node sets them: other code would run."""
 
 LOCALE = "C.UTF-8"
 """glibc has it, whatever is installed. In some others, Java cannot name files as Python does, or changes the case of

@@ -71,7 +71,7 @@ def _escaped(text: str) -> str:
 
 
 def exit_code(patience_seconds: float = 0.0) -> int | None:
-    """With which code Java has ended, as the operating system tells it; None while it runs."""
+    """The exit code of Java, as the operating system tells it; None while it runs."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if process:  # none under spark-submit, whose Java outlives this process
         with suppress(subprocess.TimeoutExpired):

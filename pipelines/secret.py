@@ -180,7 +180,7 @@ class SecretGroup(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=T
     """A group of settings, some of which are secrets: `x_file` names the file that holds the secret `x`."""
 
     PREFIX: ClassVar[str]
-    """Of its variables."""
+    """What the names of its variables begin with."""
 
     @model_validator(mode="before")
     @classmethod

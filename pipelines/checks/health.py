@@ -121,7 +121,7 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
 
 
 def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterator[Reading]:
-    """Those that heartbeat and ledger tell, at once and without a broker."""
+    """The readings that heartbeat and ledger give, at once and without a broker."""
     if "://" not in settings.lake_root:
         yield from _of_the_heart(settings, now)
     (waiting,) = reader.query(WAITING).to_pylist() or [{"table_name": None, "since": now}]

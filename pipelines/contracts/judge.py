@@ -12,7 +12,7 @@ from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES, Topic
 from pipelines.contracts.wire import Wire
 
 SECOND = 1_000_000
-"""In microseconds."""
+"""Microseconds of a second."""
 
 SHOWN = 80
 """Characters of a wrong text or key that a detail quotes."""

@@ -11,19 +11,19 @@ from typing import Literal
 FieldKind = Literal["integer", "timestamp", "text"]
 
 MAX_NUMBER_DIGITS = 1_000
-"""Of a JSON number: integer part, fraction and exponent together."""
+"""The longest JSON number that is read: integer part, fraction and exponent together."""
 
 MAX_JSON_LEVELS = 999
 """Deepest nesting that is read; the outer object counts as 1."""
 
 MAX_NAME_CHARACTERS = 50_000
-"""Of a JSON member's name."""
+"""The longest name of a JSON member that is read."""
 
 
 HOUR_MS = 3_600_000
 
 LARGEST_INTAKE_BYTES = 8 << 20
-"""Of a record of an intake topic: its envelope, a third larger, must fit the kept one."""
+"""The largest record of an intake topic: its envelope, a third larger, must fit the kept one."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class Topic:
     doc: str
     cleanup_policy: Literal["delete", "compact"]
     fields: tuple[WireField, ...] = ()
-    """In the order of the CSV columns; the members of a JSON object have the same names."""
+    """The fields of a value, in the order of the CSV columns; members of a JSON object have the same names."""
     config: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property

@@ -18,5 +18,5 @@ class Wire:
     needs_offset: bool = False
 
     def __str__(self) -> str:
-        """As replays keep it."""
+        """The text by which a replay's record says how it read the log."""
         return f"{self.format}, times with an offset" if self.needs_offset else self.format

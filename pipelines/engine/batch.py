@@ -76,7 +76,7 @@ class Batch:
         return Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0), self.batch_id)
 
     def catch_up_transaction(self, flow: str) -> Transaction:
-        """The same for a catch-up table: by how far it is brought, whichever batch brings it there."""
+        """The transaction of a catch-up table: named after how far it is brought, whichever batch brings it there."""
         assert self.catch_up is not None
         return Transaction(f"{self.checkpoint_id}/{flow}", self.catch_up.up_to.batch_id, self.batch_id)
 

@@ -17,7 +17,7 @@ from pipelines.transforms.windows import MICROSECOND
 
 
 class FlowInputs:
-    """Of one batch.
+    """What the flows of one batch are given.
 
     Args:
         batch: What is asked of it.

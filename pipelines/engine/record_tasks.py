@@ -27,7 +27,7 @@ from pipelines.transforms.expiry import moment
 from pipelines.transforms.windows import hour_of, hour_spans
 
 TABLES = Tables()
-"""Of a task's process, from batch to batch."""
+"""The tables that a task's process has open, from batch to batch."""
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def _columns(names: frozenset[str]) -> list[Column]:
 
 
 def _headers_as_text() -> Column:
-    """As JSON, what is in it as hexadecimal digits. For each row that Spark gives to Python it asks how large the rows
-    are; with a list of structs among the columns, that takes longer than all else.
+    """The headers as JSON, with bytes as hexadecimal digits. For each row that Spark gives to Python
+    it asks how large the rows are; with a list of structs among the columns, that takes longer than all else.
     """
     header = F.transform(
         "headers",

@@ -198,7 +198,7 @@ class LiveJob:
 
     @contextmanager
     def _in(self, phase: Phase) -> Iterator[None]:
-        """In a phase, until the query is being stopped."""
+        """Puts the job into a phase for the block, unless the query is being stopped."""
         before, self._phase = self._phase, phase
         try:
             yield

@@ -52,7 +52,7 @@ def check_same_log(lake: Lake, reached: Mapping[str, Offsets], begin: Offsets, c
 
 
 def _newest(lake: Lake, table: Table, ends: Mapping[int, int]) -> dict[int, Message]:
-    """Of each partition, by where the archive has come, its newest record within `LOOKS_BACK`."""
+    """The newest record of each partition, within `LOOKS_BACK` of where the archive has come."""
     found: dict[int, Message] = {}
     for back in LOOKS_BACK:
         spans = {(max(0, end - back), end) for partition, end in ends.items() if end and partition not in found}

@@ -37,7 +37,7 @@ NO_BATCH = -1
 """What stands before the first batch, in the lake and of a checkpoint."""
 
 Changes = dict[str, list[Change]]
-"""By table name, what was done to the table since the ledger's last row."""
+"""What was done to each table since the ledger's last row, by its name."""
 
 
 def replace_checkpoint(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: Offsets) -> None:
@@ -131,7 +131,8 @@ def _restore(lake: Lake, base: LedgerRow, changes: Changes, batch_id: int) -> No
 
 
 def _restoring(table: Table, batch_id: int) -> Transaction:
-    """By the ledger's row that tells of it: the same for whoever ends what another has begun."""
+    """The transaction of a restore, named after the ledger's row that tells of it: whoever ends what another has begun
+    uses the same."""
     return Transaction(f"{NEW_CHECKPOINT}/{table.name}", batch_id, batch_id)
 
 

@@ -51,7 +51,7 @@ class LiveProgress:
         self._topics = topics
         self._observers = observers
         self._state = threading.Lock()
-        """Of position and heads, and never held while a broker is waited for."""
+        """Guards position and heads; never held while a broker is waited for."""
         self._position = start
         self._heads: deque[tuple[float, Offsets]] = deque()
         self._has_ended = threading.Event()

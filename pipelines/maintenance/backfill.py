@@ -121,7 +121,7 @@ def backfill(
     ledger: Ledger,
     flows: Sequence[Flow] = WINDOW_FLOWS,
 ) -> list[Backfilled]:
-    """The same on a lake that is held, and whose tables all are at the ledger's last row.
+    """Recomputes rows of a lake that is held, and whose tables are all at the ledger's last row.
 
     Cut off in between, the next start rebuilds the tables that the ledger does not know so.
     """

@@ -47,7 +47,7 @@ def run(command: Compact, settings: Settings) -> Compacted:
 
 
 def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compacted:
-    """The same with any retention. With one that the settings do not allow, running readers may lose their files."""
+    """Compacts a lake, with any retention. One that the settings do not allow may take files from running readers."""
     began = time.monotonic()
     must_stay = needed(root)
     tables = [table for table in (*TABLES, *NOT_IN_THE_LEDGER) if table.name in must_stay.versions]

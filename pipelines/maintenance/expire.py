@@ -59,7 +59,7 @@ def run(command: Expire, settings: Settings) -> list[Expired]:
 def expire(
     last: LedgerRow, lake: Lake, ledger: Ledger, *, dry_run: bool = False, now: datetime | None = None
 ) -> list[Expired]:
-    """The same on a lake that is held, and whose tables all are at the ledger's last row."""
+    """Expires rows of a lake that is held, and whose tables are all at the ledger's last row."""
     newest, now = _newest_scan(lake), now or datetime.now(UTC)
     if newest is None:
         raise NotFound(f"There is no scan in {lake.root} yet.")

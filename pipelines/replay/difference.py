@@ -130,5 +130,5 @@ def _list(columns: Sequence[str]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """As JSON and people read it; bytes as Python writes them."""
+    """A value as JSON and people read it; bytes are shown as Python writes them."""
     return value if value is None or isinstance(value, int | float | bool) else str(value)

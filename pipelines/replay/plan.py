@@ -132,7 +132,7 @@ def run(command: ReplayPlan, settings: Settings) -> Plan:
 
 
 def plan_until(at: Snapshot, settings: Settings) -> Plan:
-    """The same for one that already holds the lake's replays."""
+    """The plan up to a snapshot, for a caller that already holds the lake's replays."""
     root = settings.lake_root
     reader = LakeReader(root)
     begin, end = (

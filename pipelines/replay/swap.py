@@ -36,8 +36,8 @@ class Stage(IntEnum):
     """The replay comes so near to the live job that the rest takes seconds."""
 
     PREPARE_SWAP = auto()
-    """With the writer lease, as the next three: it comes up with the live tables, and what is to be done is written
-    into `replay.json`."""
+    """The replay comes up with the live tables, and `replay.json` says what is to be done. This stage and the next
+    three need the writer lease."""
 
     PUBLISH_CHANGES = auto()
     """Who follows package-reports is sent what changes."""
@@ -53,7 +53,7 @@ class Stage(IntEnum):
 
 
 def next_stage(replay: Replay, lake_root: str) -> Stage | None:
-    """With which stage a promotion begins, or goes on, as `replay.json` and the ledger say; None when it is done.
+    """The stage with which a promotion begins, or goes on, as `replay.json` and the ledger say; None when it is done.
 
     Raises `LakeMismatch` when it is done but for the last stage, and another one was cut off since: a rollback of it,
     or the promotion that it was to undo.
@@ -197,7 +197,8 @@ class Swap:
 
 
 def _is_swapped(table: Table, replay: Replay) -> bool:
-    """Not what was read but only that which was made of it; nor what follows from no log, unless it was taken along."""
+    """Whether the table is swapped: not an archive, unless it was found to differ, and not a table that does not follow
+    from the log, unless the replay began with a copy of it."""
     if table.name.startswith("bronze."):
         return bool(replay.comparison and replay.comparison.differing.get(table.name))
     return table.follows_log or bool(replay.base)

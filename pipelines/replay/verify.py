@@ -66,7 +66,7 @@ def _differs(replay: Replay) -> bool:
 
 
 def _of_this_code(settings: Settings) -> list[Replay]:
-    """Those that this command made, and nobody promoted."""
+    """The replays that this command made with this code, and nobody promoted."""
     return [
         replay
         for replay in Replays(settings.lake_root).all()

@@ -32,7 +32,7 @@ WARNING_SECONDS = 60.0
 
 
 class _Sender(BaseModel):
-    """Of a message: the part that all code understands."""
+    """The part of a message that all code understands."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -105,7 +105,7 @@ class Handover:
 
     @property
     def request(self) -> HandoverRequest | None:
-        """Of the command that waits; None when none does, or when it has its reply."""
+        """The request of the command that waits; None when none does, or when it has its reply."""
         return waiting_request(self._root)
 
     def do(self, request: HandoverRequest, work: Callable[[], Promoted]) -> None:
@@ -179,7 +179,7 @@ def handed_over(
 
 
 def _acquired_or_replied(lease: WriterLease, request: HandoverRequest) -> HandoverReply | None:
-    """None once the lease is held, the reply once there is one. Raises `AnotherWriter` when there is neither yet."""
+    """The reply once there is one, None once the lease is held. Raises `AnotherWriter` when there is neither yet."""
     if (reply := _reply_to(lease.lake_root, request)) is None:
         lease.acquire()
         if (reply := _reply_to(lease.lake_root, request)) is not None:  # of a job that has ended since
@@ -188,7 +188,7 @@ def _acquired_or_replied(lease: WriterLease, request: HandoverRequest) -> Handov
 
 
 def waiting_request(lake_root: str) -> HandoverRequest | None:
-    """Of the command that waits for the lease; None when none does, or when it has its reply."""
+    """The request of the command that waits for the lease; None when none does, or when it has its reply."""
     note = None if "://" in lake_root else note_of(request_file(lake_root))
     request = HandoverRequest.parse(note) if note else None
     return request if request and _reply_to(lake_root, request) is None else None
@@ -203,7 +203,7 @@ def _reply_to(lake_root: str, request: HandoverRequest) -> HandoverReply | None:
 
 
 def request_file(lake_root: str) -> Path:
-    """Of a lake that is a folder. `holder` tells who waits for the lease, or has it."""
+    """The file that a command locks which asks for the lease of a lake in a folder; `holder` gives its process."""
     return Path(lake_root) / "_request.lock"
 
 

@@ -209,7 +209,7 @@ class Replays:
         return sorted(found, key=lambda replay: replay.created_at)
 
     def cut_off(self) -> list[str]:
-        """Those whose promotion was begun and is not done, also if another code wrote that down."""
+        """Names of the replays whose promotion was begun and is not done, also if another code wrote that down."""
         return sorted(path.parent.name for path in self._root.glob("*/replay.json") if _was_cut_off(path))
 
     def load(self, replay_id: str) -> Replay:
@@ -244,7 +244,7 @@ class Replays:
             self.load(replay_id)
 
     def clear(self, replay_id: str) -> bool:
-        """The same, if there is one; tells whether there was."""
+        """Deletes the replay, if there is one; tells whether there was."""
         folder = Path(self.root(replay_id))
         is_there = folder.is_dir()
         if is_there:

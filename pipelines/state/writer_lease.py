@@ -56,7 +56,7 @@ def writer_code(lake_root: str) -> str | None:
 
 
 def lease_file(lake_root: str) -> Path:
-    """Of a lake that is a folder. `holder` tells who has it."""
+    """The file that the writer of a lake in a folder locks; `holder` gives its process."""
     return Path(lake_root) / "_live.lock"
 
 

@@ -64,7 +64,7 @@ def demo_picture(view: DemoView) -> Group:
 
 
 def demo_lines(view: DemoView) -> list[str]:
-    """The same in plain lines."""
+    """All that is known, in plain lines."""
     places = {"board": view.board, "airflow": view.airflow, "track": view.track}
     return [
         _progress(view).plain,

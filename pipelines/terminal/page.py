@@ -17,7 +17,7 @@ LOG_LINE_WIDTH = 200
 
 
 def console() -> Console:
-    """As wide as the terminal; elsewhere as wide as a log line may be."""
+    """A console as wide as the terminal; elsewhere as wide as a log line may be."""
     return Console(highlight=False, width=None if sys.stdout.isatty() else LOG_LINE_WIDTH)
 
 

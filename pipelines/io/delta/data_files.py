@@ -83,7 +83,7 @@ def _typed(column: Column) -> str:
 
 
 def _value(column: Column) -> str:
-    """In the column's type."""
+    """SQL that casts a column to its type."""
     name = identifier(column.name)
     return f"{name}::{TYPES[column.type]}" if column.type in TYPES else name
 
@@ -137,7 +137,7 @@ def _data_file(
 
 
 def _bounds(found: Iterable[tuple[Column, Mapping[str, str]]], bound: str) -> dict[str, int | str]:
-    """By column; those of texts may be cut off, and are not told."""
+    """The bounds of each column; those of texts may be cut off, and are left out."""
     return {
         column.name: _told(column, of[bound])
         for column, of in found

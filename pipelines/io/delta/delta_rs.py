@@ -85,7 +85,7 @@ def greatest(table: DeltaTable, column: str) -> int | None:
 
 
 def starts(table: DeltaTable, path: str, column: str) -> dict[str, int]:
-    """By a file's path: the smallest value that its statistics know of a column, of a time in microseconds."""
+    """The smallest value of a column that each file's statistics know, by the file's path; times in microseconds."""
     actions = _add_actions(table)
     if f"min.{column}" not in actions.column_names:
         return {}

@@ -137,7 +137,7 @@ def leaves_the_log(path: str, versions: Collection[int]) -> int | None:
 
 
 def _size(file: Path) -> int | None:
-    """None when another vacuum took it away meanwhile."""
+    """The file's bytes; None when another vacuum has deleted it meanwhile."""
     try:
         return file.stat().st_size
     except FileNotFoundError:

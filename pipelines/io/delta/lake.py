@@ -29,7 +29,7 @@ from pipelines.tables import Table
 NO_BOUND = 1 << 62
 
 PORTION_BYTES = 64 << 20
-"""Of files that are sorted at once: DuckDB holds them unpacked, some five times as large."""
+"""Bytes of files that are sorted at once: DuckDB holds them unpacked, some five times as large."""
 
 
 class Lake:
@@ -63,7 +63,7 @@ class Lake:
         return self._spark
 
     def in_session(self, spark: SparkSession) -> "Lake":
-        """The same for another session: what this one knows of the tables, that one does."""
+        """The lake for another session, with what this one knows of the tables."""
         other = Lake(spark, self.root, self.versions)
         other._tables = self._tables
         return other
@@ -114,7 +114,7 @@ class Lake:
         return self._frame(table, self.files(table, version=version))
 
     def scan(self, table: Table, column: str, spans: Spans) -> DataFrame:
-        """The same, without files whose statistics say that a column holds no value within the spans."""
+        """The table's rows, without files whose statistics say that a column holds no value within the spans."""
         return self._frame(table, self.files(table, column, spans))
 
     def _frame(self, table: Table, files: list[str]) -> DataFrame:
@@ -194,7 +194,7 @@ class Lake:
     def replace_where(
         self, cursor: Cursor, rows: str, condition: str, table: Table, transaction: Transaction
     ) -> Change | None:
-        """The same, of the rows for which a condition (SQL) holds; it must hold for the new ones, too."""
+        """Replaces the rows for which a condition (SQL) holds; it must hold for the new ones, too."""
         gone = f"coalesce({condition}, false)"
         return self._rewrite(cursor, rows, f"WHERE {gone}", f"WHERE NOT {gone}", table, transaction)
 

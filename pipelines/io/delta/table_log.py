@@ -80,7 +80,7 @@ class TableLog:
         self._folder = Path(table_path, "_delta_log")
 
     def newest_version(self) -> int:
-        """By a look at the whole folder.
+        """The newest version, found by a look at the whole folder.
 
         Raises `LakeMismatch` when its commit is empty or torn. Power that is lost leaves such files, and not every
         reader notices: to delta-rs, an empty one is a version in which nothing happened.

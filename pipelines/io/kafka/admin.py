@@ -44,7 +44,7 @@ V = TypeVar("V")
 TIMEOUT_SECONDS = 5.0
 POLL_SECONDS = 0.05
 SCRAM_ITERATIONS = 4096
-"""As Kafka's own tool has it."""
+"""The number that Kafka's own tool takes."""
 ELECTION_SECONDS = 10.0
 """A leader may be in doubt for this long: after a topic's creation, or while a broker restarts."""
 
@@ -111,7 +111,7 @@ def answers(connection: Connection) -> bool:
 
 
 def topic_states(connection: Connection, names: Iterable[str]) -> dict[str, TopicState]:
-    """Those of the named topics that exist."""
+    """The states of those named topics that exist."""
     with _reaching(connection) as client:
         partitions = {name: len(topic.partitions) for name, topic in _descriptions(client, names).items()}
         resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in partitions]

@@ -62,7 +62,7 @@ def messages(connection: Connection, topic: str) -> Iterator[Message]:
 
 @dataclass(frozen=True)
 class End:
-    """Of a partition, all is read that comes before the offset."""
+    """Says that all of a partition is read that comes before the offset."""
 
     partition: int
     offset: int
@@ -100,7 +100,7 @@ def _followed(connection: Connection, topic: str, polled: Polled) -> Message | E
 
 
 def first_messages(connection: Connection, starts: "Offsets") -> dict[tuple[str, int], Message]:
-    """By topic and partition: the first message at an offset that the log holds, or after it; nothing where none is.
+    """The first message at an offset, or after it, by topic and partition; nothing where the log holds none.
 
     Raises `BrokerUnavailable` as `messages`. Records of aborted transactions count: an old lake has some.
     """

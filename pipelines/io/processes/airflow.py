@@ -52,7 +52,7 @@ LAST_STARTS = """
     UNION ALL
     SELECT max(start_date) FROM job WHERE job_type = 'SchedulerJob' AND EXISTS (SELECT 1 FROM dag WHERE {is_frequent})
 """.format(is_frequent="NOT is_paused AND dag_id IN ('replay_requests', 'watch_stream')")
-"""Of tasks and of schedulers, unless no DAG is on that starts a task every few minutes."""
+"""Starts of tasks and schedulers; none when no DAG is on that starts a task every few minutes."""
 
 LOOK = "look at its tasks' logs in {}/logs, and at that of its scheduler"
 
@@ -65,7 +65,7 @@ def home(settings: Settings) -> Path:
 
 
 def url(settings: Settings) -> str:
-    """Of its pages, and of its API."""
+    """The address of Airflow's pages, and of its API."""
     return f"http://127.0.0.1:{settings.airflow.port}"
 
 

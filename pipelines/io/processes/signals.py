@@ -76,7 +76,7 @@ def undisturbed() -> Iterator[None]:
 
 
 def _handled_endings() -> list[signal.Signals]:
-    """All of them, but for a closed terminal that `nohup` has this process ignore."""
+    """The signals that end a command, without SIGHUP where `nohup` has this process ignore it."""
     is_deaf = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     return [number for number in ENDINGS if not (is_deaf and number is signal.SIGHUP)]
 

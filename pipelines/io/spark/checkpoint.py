@@ -17,7 +17,7 @@ from pipelines.io.kafka.log import OffsetRange, Offsets, offsets_json, ranges_be
 from pipelines.io.processes.atomic_file import write_whole
 
 REMEDY = "or go on without it from where the ledger ends: `pts stream --new-checkpoint`"
-"""In a refusal, after what else can be done."""
+"""The last words of a refusal, after what else can be done."""
 
 SEE = "(docs/runbook.md, 'A lost checkpoint')"
 
