@@ -3,6 +3,7 @@
 import os
 import secrets
 import subprocess
+import sys
 from hashlib import sha256
 from importlib.metadata import version
 from typing import NoReturn
@@ -15,6 +16,10 @@ from pipelines.io.processes.ports import why_unusable
 from pipelines.settings import Settings
 
 ADMIN = "admin"
+PREPARE = airflow.LOCAL_SETTINGS / "prepare.py"
+CREATED = "The first user was made."
+"""What it says when it made one."""
+
 ROLES = airflow.LOCAL_SETTINGS / "roles.json"
 """Beside Airflow's own, as `airflow roles import` reads them: of those who start replays, and of those who approve."""
 
@@ -43,15 +48,11 @@ def prepare(settings: Settings) -> str | None:
     done, state = airflow.home(settings) / "prepared", f"{version('apache-airflow')} {database}"
     if done.exists() and done.read_text(encoding="utf-8") == state and _has_tables(environment, settings):
         return None
-    _run(["db", "migrate"], "", environment, settings)
     password = secrets.token_urlsafe(12)
-    person = ["--username", ADMIN, "--role", "Admin", "--firstname", "SuperFastPTS", "--lastname", ADMIN]
-    arguments = ["users", "create", *person, "--email", f"{ADMIN}@localhost.invalid"]
-    said = _run(arguments, f"{password}\n{password}\n", environment, settings)
-    _run(["roles", "import", str(ROLES)], "", environment, settings)
+    said = _run([sys.executable, "-P", str(PREPARE), str(ROLES), ADMIN], password, environment, settings)
     with os.fdopen(os.open(done, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
         file.write(state)
-    return password if f'User "{ADMIN}" created' in said else None
+    return password if CREATED in said else None
 
 
 def _has_tables(environment: dict[str, str], settings: Settings) -> bool:
@@ -62,25 +63,17 @@ def _has_tables(environment: dict[str, str], settings: Settings) -> bool:
     return subprocess.run(command, env=environment, capture_output=True, check=False).returncode == 0
 
 
-def _run(arguments: list[str], answers: str, environment: dict[str, str], settings: Settings) -> str:
-    """What a command of Airflow says. It gets its answers on standard input: arguments can be read by everybody."""
+def _run(command: list[str], answer: str, environment: dict[str, str], settings: Settings) -> str:
+    """What the command says. It gets its answer on standard input: arguments can be read by everybody."""
     log = settings.home.resolve() / "logs" / "airflow-setup.log"
     log.parent.mkdir(parents=True, exist_ok=True)
     tail, before = LogTail(log), log.stat().st_size if log.exists() else 0
     with log.open("ab") as out:
         done = subprocess.run(
-            [*airflow.COMMAND, *arguments],
-            env=environment,
-            input=answers.encode(),
-            stdout=out,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # or it would ask for the password on the terminal
-            check=False,
+            command, env=environment, input=answer.encode(), stdout=out, stderr=subprocess.STDOUT, check=False
         )
     if done.returncode:
-        raise StackError(
-            f"Airflow could not be made ready (`airflow {' '.join(arguments[:2])}`): {tail.last_error()} (log: {log})"
-        )
+        raise StackError(f"Airflow's database could not be made ready: {tail.last_error()} (log: {log})")
     return log.read_bytes()[before:].decode("utf-8", "replace")
 
 

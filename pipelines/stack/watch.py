@@ -11,8 +11,8 @@ from pipelines.io.processes.supervisor import Service, Supervisor
 from pipelines.settings import Settings
 
 POLL_SECONDS = 0.25
-AIRFLOW_READY_SECONDS = 180.0
-"""Some 30 s by itself; more on two cores on which Spark starts, too."""
+AIRFLOW_READY_SECONDS = 600.0
+"""Some 30 s by itself; minutes on cores that have much else to do. Of a part that ended one is told at once."""
 AIRFLOW_TASKS_SECONDS = 120.0
 """How often it is asked whether its tasks start."""
 

@@ -1,4 +1,4 @@
-"""The tutorial, block by block, in a clone."""
+"""The tutorial, block by block, in a clone; its demo is that of the README."""
 
 from pathlib import Path
 
@@ -12,11 +12,13 @@ pytestmark = [pytest.mark.long, pytest.mark.integration]
 
 
 def test_tutorial_goes_from_a_clone_to_a_corrected_bug(documented: Documented, tmp_path: Path) -> None:
+    demo_of_the_readme, _ = documented.take("make demo").split("#")
     documented.run("git clone", {"URL": str(published(tmp_path / "published"))})
     enter(documented, tmp_path / "superfast-pts")
     with stopped_at_the_end(documented):
         assert "Nothing to be done" in documented.run("make setup")
-        watch_demo(documented)
+        assert documented.left[0].text.strip() == demo_of_the_readme.strip()
+        assert " stops remain" in watch_demo(documented)
         assert "Package 42" in documented.run("# How many packages")
         assert "2 * count(*)" in documented.run("sed -i")
         documented.run(".venv/bin/pts up broker")

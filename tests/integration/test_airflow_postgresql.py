@@ -88,7 +88,7 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
 def test_database_that_does_not_answer_is_a_sentence(tmp_path: Path) -> None:
     nowhere = f"postgresql+psycopg2://pts:hunter2@127.0.0.1:{unused_ports()[0]}/airflow"
 
-    with pytest.raises(StackError, match=r"Airflow could not be made ready .*refused") as refusal:
+    with pytest.raises(StackError, match=r"Airflow.s database could not be made ready: .*refused") as refusal:
         job.prepare(Settings(home=tmp_path, airflow=Airflow.model_validate({"database": nowhere})))
     assert "hunter2" not in str(refusal.value)
     assert in_files(tmp_path, {"database": "hunter2"}) == {("database", "airflow/database.json")}
