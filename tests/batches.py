@@ -13,6 +13,7 @@ from pipelines.contracts.wire import Wire
 from pipelines.engine.batch import Batch, CatchUp, TablePositions
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.graph import CATCH_UP_GROUPS, FLOWS, Flow
+from pipelines.io.delta.commit_watch import CommitWatch
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
@@ -42,31 +43,38 @@ class CrashingLake(Lake):
 
     def __init__(self, spark: SparkSession, root: str, writes: int | str) -> None:
         super().__init__(spark, root)
+        self.commits = _CrashingWatch(self)
         self._writes = writes
         self.written: list[str] = []
-
-    def version(self, table: Table) -> int:
-        self._crash_if_over()
-        return super().version(table)
-
-    def commit_by(self, table: Table, transaction: Transaction) -> Change | None:
-        return self._noted(table, super().commit_by(table, transaction))
 
     def commit(
         self, table: Table, transaction: Transaction, added: Sequence[DataFile], removed: Sequence[str] = ()
     ) -> Change | None:
         made = super().commit(table, transaction, added, removed)
-        return self._noted(table, made) if added or removed else made
+        return self.noted(table, made) if added or removed else made
 
-    def _noted(self, table: Table, made: Change | None) -> Change | None:
+    def noted(self, table: Table, made: Change | None) -> Change | None:
         if made:
             self.written.append(table.name)
-            self._crash_if_over()
+            self.crash_if_over()
         return made
 
-    def _crash_if_over(self) -> None:
+    def crash_if_over(self) -> None:
         if self._writes in self.written if isinstance(self._writes, str) else len(self.written) >= self._writes:
             raise Crashed
+
+
+class _CrashingWatch(CommitWatch):
+    def __init__(self, lake: CrashingLake) -> None:
+        super().__init__(lake)
+        self._lake = lake
+
+    def version(self, table: Table) -> int:
+        self._lake.crash_if_over()
+        return super().version(table)
+
+    def by(self, table: Table, transaction: Transaction) -> Change | None:
+        return self._lake.noted(table, super().by(table, transaction))
 
 
 def batches(*parts: Sequence[LogRecord], checkpoint: str = "checkpoint") -> list[Batch]:

@@ -270,7 +270,7 @@ MUTATIONS = (
     ),
     Mutation(
         DEFERRED, "a repeat of a batch that has written it leaves it out",
-        BATCH, "return not self._lake.commit_by(flow.into, self._transaction(flow))", "return True", AS_DECIDED,
+        BATCH, "return not self._lake.commits.by(flow.into, self._transaction(flow))", "return True", AS_DECIDED,
     ),
     Mutation(
         DEFERRED, "messages tell of all that waits, in each batch",

@@ -67,7 +67,8 @@ MUTATIONS = (
     ),
     Mutation(
         LET_GO, "a report that is rebuilt stays in the archive, too",
-        "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.version(flow.archive):", "if None:", ANEW,
+        "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.commits.version(flow.archive):", "if None:",
+        ANEW,
     ),
     Mutation(
         LET_GO, "a package that was removed comes back with a re-driven record",

@@ -83,7 +83,7 @@ class FlowInputs:
             return self._lake.rows(table)
         if self.is_rebuilt(flow):
             return data_files.empty_rows(table)
-        if not (archive and self._lake.version(archive)):
+        if not (archive and self._lake.commits.version(archive)):
             return self._lake.rows(table)
         new = [name for name, read in flow.reads.items() if isinstance(read, New)]
         return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from pipelines.errors import LakeMismatch
 from pipelines.graph import FLOWS, Flow, flows_into, tables_of
-from pipelines.io.delta.lake import Lake, is_gold, remedy
+from pipelines.io.delta.catalog import is_gold, remedy
+from pipelines.io.delta.lake import Lake
 from pipelines.state.ledger import LedgerRow
 from pipelines.tables import OPS_EXPIRED_REPORTS, Table
 
@@ -130,7 +131,7 @@ def state_of(
             )
     if lack := lake.lack(table):
         return State(table, damage=lack)
-    lake.versions[table.name] = version
+    lake.commits.versions[table.name] = version
     return State(
         table,
         is_ahead=turn_up_to is None and len(changes) > len(by_maintenance),

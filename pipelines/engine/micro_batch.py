@@ -130,7 +130,7 @@ class MicroBatch:
             return False
         if pays(self._lake.row_count(flow.into), self._inputs.estimated_rows(flow)):
             return False
-        return not self._lake.commit_by(flow.into, self._transaction(flow))
+        return not self._lake.commits.by(flow.into, self._transaction(flow))
 
     def _tells(self, flow: Flow) -> bool:
         """Whether the batch has something to publish, be the table deferred or not."""
@@ -171,7 +171,7 @@ class MicroBatch:
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.end_position.offsets)
         ranges = of_topic(topic, wanted)
-        missing = [flow for flow in flows if not self._lake.commit_by(flow.into, self._transaction(flow))]
+        missing = [flow for flow in flows if not self._lake.commits.by(flow.into, self._transaction(flow))]
         try:
             written = self._write(topic, self._log.records(topic.name, ranges), missing)
         except Exception as error:
@@ -198,7 +198,7 @@ class MicroBatch:
             by=flow.by,
             where=within(self._inputs.unfolded(flow, flow.topic)),
             known=known,
-            version=self._lake.version(flow.into),
+            version=self._lake.commits.version(flow.into),
         )
 
     def _commit(self, flow: Flow) -> Change | None:
@@ -215,7 +215,7 @@ class MicroBatch:
     def _fold(self, flow: Flow) -> Change | None:
         """What the flow's query gives, in its table."""
         is_rebuilt = self._inputs.is_rebuilt(flow)
-        if not is_rebuilt and (found := self._lake.commit_by(flow.into, self._transaction(flow))):
+        if not is_rebuilt and (found := self._lake.commits.by(flow.into, self._transaction(flow))):
             return found
         with closing(duck.cursor()) as cursor:
             for name, read in flow.reads.items():
@@ -239,7 +239,7 @@ class MicroBatch:
         """Under an identity of its own: a batch that was cut off may have written the old table already."""
         rebuild = Transaction(f"rebuild-{uuid.uuid4()}/{flow.name}", 0, self._batch.batch_id)
         made = self._lake.replace(cursor, "FROM changed", flow.into, rebuild)
-        if flow.archive and self._lake.version(flow.archive):  # what it removed is in the table again
+        if flow.archive and self._lake.commits.version(flow.archive):  # what it removed is in the table again
             name = _of_archive(flow)
             emptied = Transaction(f"rebuild-{uuid.uuid4()}/{name}", 0, self._batch.batch_id)
             nothing = data_files.empty_rows(flow.archive)

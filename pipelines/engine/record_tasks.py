@@ -21,7 +21,7 @@ from pyspark.sql import functions as F
 from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import Tables
-from pipelines.io.delta.lake import rows_of
+from pipelines.io.delta.readable_lake import rows_of
 from pipelines.tables import Table
 from pipelines.transforms.expiry import moment
 from pipelines.transforms.windows import hour_of, hour_spans

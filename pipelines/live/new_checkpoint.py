@@ -15,7 +15,8 @@ from pipelines.engine.integrity import NEW_CHECKPOINT, state_of
 from pipelines.errors import InvalidInput, LakeMismatch, NotFound
 from pipelines.graph import tables_of
 from pipelines.io.delta import delta_rs
-from pipelines.io.delta.lake import Lake, is_gold, remedy
+from pipelines.io.delta.catalog import is_gold, remedy
+from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.log import Offsets, ranges_between

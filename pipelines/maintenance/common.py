@@ -72,7 +72,7 @@ def end(
     states = {
         table.name: replace(
             state,
-            version=lake.version(table),
+            version=lake.commits.version(table),
             position=batch.batch_id,
             expired_before=limits.get(table.name, state.expired_before),
         )

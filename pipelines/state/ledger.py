@@ -9,9 +9,10 @@ import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.delta.catalog import remedy
 from pipelines.io.delta.definition import schema_of
 from pipelines.io.delta.delta_rs import Spans
-from pipelines.io.delta.lake import NO_BOUND, Lake, remedy
+from pipelines.io.delta.lake import NO_BOUND, Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import OffsetRange, Offsets, ends, ranges_between, starts
 from pipelines.tables import OPS_BATCHES

@@ -70,7 +70,7 @@ def main() -> None:
         committed_at=now,
         ranges=ranges_between(offsets, offsets),
         counts={topic: Counts(0, 0, 0, 0) for topic in TOPICS},
-        tables={table.name: TableState(lake.version(table), 0) for table in TABLES if table != OPS_BATCHES},
+        tables={table.name: TableState(lake.commits.version(table), 0) for table in TABLES if table != OPS_BATCHES},
     )
     Ledger(lake).append(row, Transaction(f"{checkpoint_id}/ledger", 0))
     write_checkpoint(Path(settings.lake_root), [Batch(0, checkpoint_id, 0, row.ranges, now, checkpoint_id)])

@@ -111,7 +111,7 @@ def test_log_gets_a_checkpoint_before_it_is_long(lake: Lake, cursor: Cursor) -> 
 def test_write_of_no_rows_is_no_commit(lake: Lake, cursor: Cursor) -> None:
     assert lake.append(cursor, f"{rows((1, 'red'))} WHERE false", COLOURS, Transaction("a", 0)) is None
     assert lake.merge(cursor, f"{rows((1, 'red'))} WHERE false", COLOURS, Transaction("a", 0)) is None
-    assert lake.version(COLOURS) == 0
+    assert lake.commits.version(COLOURS) == 0
 
 
 def test_merge_replaces_rows_by_key_once_per_transaction(lake: Lake, cursor: Cursor) -> None:
@@ -285,12 +285,12 @@ def test_table_with_an_earlier_condition_gets_the_wider_one_and_is_not_taken_for
     today = replace(COLOURS, earlier_constraints={"id_is_positive": ("id > 1",)})
     lake = Lake(spark, str(tmp_path))
     lake.ensure(earlier)
-    version = lake.version(earlier)
+    version = lake.commits.version(earlier)
 
     lake.ensure(today)
 
     assert list(lake.log(today).changes(after=version)) == []
-    assert lake.version(today) == version + 2
+    assert lake.commits.version(today) == version + 2
     lake.append(cursor, rows((1, "red")), today, Transaction("a/b", 0))
     DeltaTable(lake.path(today)).alter.drop_constraint("id_is_positive")
     Lake(spark, str(tmp_path)).ensure(today)
