@@ -75,6 +75,7 @@ docs: $(READY) ## Regenerate the pages of docs/ that are derived from the code
 	$(VENV)/bin/python -m pipelines.cli.docs cli > docs/reference/cli.md
 	$(VENV)/bin/python -m pipelines.cli.docs settings > docs/reference/settings.md
 	$(VENV)/bin/python -m pipelines.cli.docs exit-codes > docs/reference/exit-codes.md
+	$(VENV)/bin/python -m pipelines.cli.docs metrics > docs/reference/metrics.md
 	$(VENV)/bin/python infra/decisions.py > docs/adr/index.md
 
 screenshots: $(READY) ## Take the pictures in docs/images again, of the real Airflow (needs Chromium, some ten minutes)

@@ -423,6 +423,24 @@ def _web_address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
+class Metrics(BaseModel, frozen=True, extra="forbid"):
+    """What Prometheus reads, at `/metrics`, on the loopback interface alone. The board has its own at its own port."""
+
+    port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="Port of the metrics of `pts stream`, on 127.0.0.1; infra/prometheus expects 9464. 0: none.",
+    )
+    api_port: int = Field(
+        default=0,
+        ge=0,
+        le=65535,
+        description="Port of the metrics of `pts api`, on 127.0.0.1, not that of its clients; infra/prometheus "
+        "expects 9465. 0: none.",
+    )
+
+
 class Seal(BaseModel, frozen=True, extra="forbid"):
     """Sealing: personal fields reach the kept topics in an envelope, whose key `pts erase` destroys."""
 
@@ -529,6 +547,7 @@ class Settings(BaseSettings):
     airflow: Airflow = Airflow()
     api: Api = Api()
     board: Board = Board()
+    metrics: Metrics = Metrics()
     seal: Seal = Seal()
 
     @model_validator(mode="before")

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Header, Query, Request
 from fastapi.responses import JSONResponse, Response
+from starlette.types import ASGIApp
 
 from pipelines.api import page, problems
 from pipelines.api.guard import Guard
@@ -113,8 +114,8 @@ class Service:
         return entry is not None and entry.kind == "report" and entry.is_at_least(position)
 
 
-def create_app(service: Service) -> FastAPI:
-    """The API and its pages."""
+def create_app(service: Service, measured: Callable[[ASGIApp], ASGIApp] | None = None) -> FastAPI:
+    """The API and its pages; `measured` is put around all that answers."""
     app = FastAPI(
         title="SuperFastPTS",
         version="1",
@@ -126,6 +127,8 @@ def create_app(service: Service) -> FastAPI:
     problems.add_to(app)
     app.add_middleware(Guard, limits=service.limits)
     app.add_middleware(Headers)
+    if measured:
+        app.add_middleware(measured)
 
     @app.get(
         "/packages/{trackingNumber}",

@@ -21,6 +21,8 @@ class Limits:
         self._all = Bucket(most_at_once(settings.requests_per_second), clock())
         self._clients = Brake(settings.client_requests_per_second, CLIENTS_KNOWN)
         self._open: Counter[str] = Counter()
+        self.streams = 0
+        """How many are open, of all clients together."""
 
     def request(self, host: str) -> None:
         """Counts a request of a client. Raises `Problem` where it is one too many."""
@@ -36,12 +38,14 @@ class Limits:
         client = client_of(host)
         if self._open[client] >= self._settings.client_streams:
             raise Problem(429, "too-many-streams", "Too many streams", "This client has too many streams.", 30)
-        if self._open.total() >= self._settings.streams:
+        if self.streams >= self._settings.streams:
             raise Problem(503, "overloaded", "Too many streams", "All clients together have too many streams.", 30)
         self._open[client] += 1
+        self.streams += 1
         try:
             yield
         finally:
             self._open[client] -= 1
+            self.streams -= 1
             if not self._open[client]:
                 del self._open[client]

@@ -8,9 +8,12 @@ import socket
 import sqlite3
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from pathlib import Path
+
+from starlette.types import ASGIApp
 
 from pipelines import commands
 from pipelines.api.app import Service, create_app
@@ -51,16 +54,18 @@ def run(_command: commands.Api, settings: Settings) -> None:
         sys.setswitchinterval(SWITCH_SECONDS)
         freshness = Freshness(api.stale_seconds)
         service = Service(store.entry, freshness.why_not, Hub(), Limits(api), api.wait_seconds)
-        with signals_ask_to_stop() as stop:
-            server = Server(api, service, stop)
+        with signals_ask_to_stop() as stop, _measuring(settings, service) as measured:
+            server = Server(api, service, stop, measured)
             server.serve_beside(Feed(store, KafkaSource(connection), freshness, server.publish), listener)
 
 
 class Server(web.Server):
     """The server, with a feed in a thread beside it. Ends when it is asked to, or when the feed has ended."""
 
-    def __init__(self, api: Api, service: Service, stop: StopRequest) -> None:
-        super().__init__(create_app(service), stop, api.trusted_proxies)
+    def __init__(
+        self, api: Api, service: Service, stop: StopRequest, measured: Callable[[ASGIApp], ASGIApp] | None = None
+    ) -> None:
+        super().__init__(create_app(service, measured), stop, api.trusted_proxies)
         self._hub = service.hub
         self._stop_feed = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -97,6 +102,22 @@ class Server(web.Server):
         self._stop_feed.set()
         self._hub.close()  # or streams would not end
         await super().shutdown(sockets)
+
+
+@contextmanager
+def _measuring(settings: Settings, service: Service) -> Iterator[Callable[[ASGIApp], ASGIApp] | None]:
+    """What counts the service's answers, with its endpoint beside it; None where no port is set for that."""
+    port = settings.metrics.api_port
+    if not port:
+        yield None
+        return
+    from pipelines.api.metrics import ApiMetrics
+    from pipelines.web.metrics_endpoint import metrics_endpoint
+    from pipelines.web.request_metrics import Measured
+
+    metrics = ApiMetrics(service)
+    with metrics_endpoint(port, metrics.registry, "Set PTS_METRICS__API_PORT."):
+        yield partial(Measured, metrics=metrics.requests)
 
 
 @contextmanager

@@ -10,8 +10,10 @@ from fastapi import FastAPI, Query, Request
 from fastapi import Path as PathParameter
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from prometheus_client import CollectorRegistry
 from starlette.exceptions import HTTPException
 
+from pipelines import metrics
 from pipelines.board import batches, history, package, places, quarantine
 from pipelines.board.login import Login
 from pipelines.board.now import MINUTES, Chart, Lags, now_page
@@ -22,6 +24,8 @@ from pipelines.io.processes import airflow
 from pipelines.settings import Settings
 from pipelines.values import iso_utc, status_text
 from pipelines.web.headers import Headers
+from pipelines.web.instruments import CONTENT_TYPE, exposition, gauge
+from pipelines.web.request_metrics import Measured, RequestMetrics
 from pipelines.web.templates import templates
 
 FOLDER = Path(__file__).parent
@@ -41,8 +45,12 @@ NO_STORE = {"Cache-Control": "no-store"}
 def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> FastAPI:
     """The board's pages. Its routes are no coroutines: each reads files, in a thread of its own."""
     app = FastAPI(title="Board", docs_url=None, redoc_url=None, openapi_url=None)
+    registry = CollectorRegistry()
+    drawn = gauge(metrics.BOARD_BATCH, registry)
+    drawn.set(-1)
     app.add_middleware(Login, board=settings.board)
     app.add_middleware(Headers)
+    app.add_middleware(Measured, metrics=RequestMetrics(registry, metrics.BOARD_REQUESTS, metrics.BOARD_DURATION))
     root = settings.lake_root
     static = {name: (FOLDER / "static" / name).read_bytes() for name in STATIC}
     made = templates(FOLDER / "templates")
@@ -51,6 +59,8 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
 
     def page(template: str, at: str, view: View | None, status: int = 200, **values: Any) -> HTMLResponse:
         text = made.get_template(template).render(at=at, view=view, now=clock(), **values)
+        if view:
+            drawn.set(view.batch_id)
         return HTMLResponse(text, status, NO_STORE)
 
     @app.exception_handler(PtsError)
@@ -108,6 +118,10 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
     def corrections() -> Response:
         with view_of_ledger(root) as view:
             return page("history.html", "/history", view, found=history.history_page(view, settings))
+
+    @app.get("/metrics")
+    def measured() -> Response:
+        return Response(exposition(registry), media_type=CONTENT_TYPE, headers=NO_STORE)
 
     @app.get("/static/{name:path}")
     def file(name: str) -> Response:

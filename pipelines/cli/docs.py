@@ -1,6 +1,6 @@
 """Pages of the reference, derived from the commands, the settings and the errors that there are.
 
-python -m pipelines.cli.docs cli > docs/reference/cli.md          (settings, exit-codes: the same)
+python -m pipelines.cli.docs cli > docs/reference/cli.md          (settings, exit-codes, metrics: the same)
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args, get_origin
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from pipelines import errors
+from pipelines import errors, metrics
 from pipelines.cli.main import app
 from pipelines.settings import Settings
 from pipelines.settings_variables import setting_lines
@@ -116,6 +116,29 @@ def exit_codes_page() -> str:
     return "\n\n".join(["# Exit codes", introduction, "\n".join(["| code | error | |", "|---|---|---|", *rows])]) + "\n"
 
 
+SOURCES = (
+    ("The job", metrics.JOB, "Of `pts stream`, at `PTS_METRICS__PORT`."),
+    ("The API", metrics.API, "Of `pts api`, at `PTS_METRICS__API_PORT`."),
+    ("The board", metrics.BOARD, "Of `pts board`, at `/metrics` of its own port, for who may see its pages."),
+)
+
+
+def metrics_page() -> str:
+    """Every metric with its type, labels and meaning, process by process; Markdown."""
+    introduction = (
+        f"{GENERATED} How they are scraped, and what alerts are made of them, is in "
+        "[observability](../observability.md#prometheus)."
+    )
+    parts = ["# Metrics", introduction]
+    for title, of_it, where in SOURCES:
+        rows = [
+            f"| `{each.name}` | {each.kind} | {', '.join(f'`{label}`' for label in each.labels)} | {_cell(each.doc)} |"
+            for each in of_it
+        ]
+        parts += [f"## {title}", where, "\n".join(["| metric | type | labels | |", "|---|---|---|---|", *rows])]
+    return "\n\n".join(parts) + "\n"
+
+
 def _first(text: str | None) -> str:
     return " ".join((text or "").split("\n\n")[0].split())
 
@@ -125,7 +148,7 @@ def _cell(text: str) -> str:
     return re.sub(r"(?<![`\w])(PTS_[A-Z_]*…?|\$PTS_[\w/]+)(?!`)", r"`\1`", text.replace("|", "\\|"))
 
 
-PAGES = {"cli": cli_page, "settings": settings_page, "exit-codes": exit_codes_page}
+PAGES = {"cli": cli_page, "settings": settings_page, "exit-codes": exit_codes_page, "metrics": metrics_page}
 
 if __name__ == "__main__":
     sys.stdout.write(PAGES[sys.argv[1]]())

@@ -5,10 +5,11 @@ what is missing is written. What the batch adds is decided once, in silver; the 
 coordinates, also on a repeat, and also when they take several batches at once.
 """
 
+import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 
 from duckdb import DuckDBPyConnection as Cursor
@@ -44,6 +45,9 @@ class MicroBatch:
         log: The topics.
         wires: How values are written, by topic name.
         flows: What makes the tables.
+
+    Attributes:
+        seconds: How long each phase of the run took, by the names of `metrics.PHASES`.
     """
 
     def __init__(
@@ -61,6 +65,7 @@ class MicroBatch:
         self._log = log
         self._wires = wires
         self._flows = flows
+        self.seconds: dict[str, float] = {}
         self._deferred: frozenset[str] = frozenset()
         self._written: dict[str, Written] = {}
         self._commits: dict[str, Change] = {}
@@ -68,10 +73,12 @@ class MicroBatch:
 
     def run(self, ledger: Ledger) -> LedgerRow:
         """Writes every table that is due, and then the ledger's row, which it returns."""
-        self._deferred = frozenset(flow.name for flow in self._flows if self._is_deferred(flow))
-        todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._is_given(flow))]
-        self._run([flow for flow in todo if flow.catch_up_group is None])
-        self._run([flow for flow in todo if flow.catch_up_group])
+        with self._timed("records"):
+            self._deferred = frozenset(flow.name for flow in self._flows if self._is_deferred(flow))
+            todo = [flow for flow in self._flows if self._tells(flow) or (self._moves(flow) and self._is_given(flow))]
+            self._run([flow for flow in todo if flow.catch_up_group is None])
+        with self._timed("catch_up"):
+            self._run([flow for flow in todo if flow.catch_up_group])
         row = LedgerRow(
             batch_id=self._batch.batch_id,
             checkpoint_id=self._batch.checkpoint_id,
@@ -82,8 +89,15 @@ class MicroBatch:
             counts={topic: self._counts(topic) for topic in self._wires},
             tables={table.name: self._state(table) for table in tables_of(self._flows)},
         )
-        ledger.append(row, self._batch.transaction("ledger"))
+        with self._timed("ledger"):
+            ledger.append(row, self._batch.transaction("ledger"))
         return row
+
+    @contextmanager
+    def _timed(self, phase: str) -> Iterator[None]:
+        began = time.monotonic()
+        yield
+        self.seconds[phase] = time.monotonic() - began
 
     def _run(self, flows: list[Flow]) -> None:
         """Runs flows side by side, as far as they do not need each other. Raises the first failure when all ended."""

@@ -52,6 +52,7 @@ class LakeRunner:
         positions: Where the tables are after it.
         spark: The session in which it works, unless a batch brings one of its own.
         schedule: When catch-up tables are brought up.
+        phases: How long the parts of the last batch took, in seconds.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class LakeRunner:
         self.last: LedgerRow | None = None
         self.positions = TablePositions()
         self.schedule = CatchUpSchedule(settings.stream.follow_seconds)
+        self.phases: Mapping[str, float] = {}
         self.spark = lake.spark
         self._planner = planner
         self._log = log
@@ -150,6 +152,7 @@ class LakeRunner:
         lake = self.lake.in_session(session)
         made = MicroBatch(batch, self.positions, lake, self._log(session), self._wires, self._flows)
         row = made.run(Ledger(lake))
+        self.phases = made.seconds
         self.last, self.positions, self.lake = row, self.positions.then(row, batch), lake
         self._rebuilds = frozenset()
         return row

@@ -26,7 +26,7 @@ from pipelines.io.spark.failures import known_failure
 from pipelines.live.log_identity import check_same_log
 from pipelines.live.new_checkpoint import replace_checkpoint
 from pipelines.live.planner import QUERY, LivePlanner
-from pipelines.live.progress import LiveProgress, Observer
+from pipelines.live.progress import LiveProgress
 from pipelines.live.resume import (
     check_archived,
     check_ends,
@@ -39,6 +39,7 @@ from pipelines.running_command import in_place_of
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
 from pipelines.state.lake_choices import keep_choices
+from pipelines.state.ledger import Observer
 from pipelines.state.replay_records import Promoted
 
 IDLE_SECONDS = 1.0
@@ -246,7 +247,7 @@ class LiveJob:
         began, before = time.monotonic(), self.runner.last
         self.runner.catch_up()
         if (last := self.runner.last) is not None and last is not before:
-            progress.batch_done(last, time.monotonic() - began)
+            progress.batch_done(last, time.monotonic() - began, self.runner.phases)
 
     def on_batch(self, spark: SparkSession, number: int, progress: LiveProgress) -> None:
         """Called by Spark for each planned batch, in the query's own session; the batch is done when this returns."""
@@ -261,7 +262,7 @@ class LiveJob:
                     began = time.monotonic()
                     row = self.runner.run(self._planned(number), spark)
                     self._idle_since = time.monotonic()
-                    progress.batch_done(row, self._idle_since - began)
+                    progress.batch_done(row, self._idle_since - began, self.runner.phases)
             except Stopped:
                 raise
             except Exception as error:

@@ -3,9 +3,9 @@
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_between
@@ -14,16 +14,9 @@ from pipelines.io.kafka.log import Offsets
 from pipelines.live.resume import check_ends
 from pipelines.progress import BatchDone, report
 from pipelines.state.heartbeat import beat
-from pipelines.state.ledger import LedgerRow
+from pipelines.state.ledger import LedgerRow, Observer
 
 BEAT_SECONDS = 1.0
-
-
-class Observer(Protocol):
-    """Is told of the job from beside it: returns at once, and raises nothing."""
-
-    def batch_done(self, row: LedgerRow, seconds: float) -> None:
-        """A batch is in the ledger; it took so long."""
 
 
 class LiveProgress:
@@ -76,7 +69,8 @@ class LiveProgress:
         while not self._has_ended.is_set():
             try:
                 self._sample()
-                beat(self._lake_root, {"at": datetime.now(UTC).isoformat(timespec="milliseconds"), **self._lag()})
+                at = datetime.now(UTC).isoformat(timespec="milliseconds")
+                beat(self._lake_root, {"at": at, **self._lag(), "lag_by_partition": self._lag_by_partition()})
             except Exception as error:
                 self._failure = error
                 return
@@ -96,10 +90,10 @@ class LiveProgress:
             if not self._heads or self._heads[-1][0] < asked_at:  # else another thread's answer is newer
                 self._heads.append((asked_at, head))
 
-    def batch_done(self, row: LedgerRow, seconds: float) -> None:
+    def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         """Reports the batch with its figures, and tells the observers."""
         for observer in self._observers:
-            observer.batch_done(row, seconds)
+            observer.batch_done(row, seconds, phases)
         with self._state:
             self._position = row.end_offsets
         self._sample()
@@ -128,3 +122,11 @@ class LiveProgress:
             behind = records_between(self._position, self._heads[-1][1])
             since = self._heads[0][0]
         return {"lag_records": behind, "lag_seconds": round(time.monotonic() - since, 1) if behind else 0.0}
+
+    def _lag_by_partition(self) -> dict[str, dict[int, int]]:
+        with self._state:
+            head = self._heads[-1][1] if self._heads else self._position
+            return {
+                topic: {each: records_between(self._position, {topic: {each: end}}) for each, end in partitions.items()}
+                for topic, partitions in head.items()
+            }

@@ -9,10 +9,10 @@ from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.live_job import Delegate, LiveJob
 from pipelines.live.planner import QUERY, live_runner
-from pipelines.live.progress import Observer
 from pipelines.live.topics import check_topics
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
+from pipelines.state.ledger import Observer
 from pipelines.state.writer_lease import writer_lease
 
 

@@ -5,6 +5,7 @@ Nothing reads them back: where the job is, the ledger says.
 
 import sys
 import threading
+from collections.abc import Mapping
 from typing import Self
 
 from pipelines.errors import PtsError, log_text
@@ -42,7 +43,7 @@ class LagGroup:
             self._news.notify()
         self._mirroring.join(LAST_SECONDS)
 
-    def batch_done(self, row: LedgerRow, seconds: float) -> None:
+    def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         with self._news:
             self._offsets = row.end_offsets
             self._news.notify()

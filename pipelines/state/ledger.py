@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -82,6 +82,13 @@ class LedgerRow:
             tables=tables,
             replay_id=replay_id,
         )
+
+
+class Observer(Protocol):
+    """Is told of the job from beside it: returns at once, and raises nothing."""
+
+    def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
+        """A batch is in the ledger; it took so long, and its phases."""
 
 
 class Ledger:

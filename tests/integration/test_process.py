@@ -13,12 +13,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from lab.benchmarks.processes import processes
-from pipelines import commands
+from pipelines import commands, metrics
 from pipelines.errors import JavaEnded, LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.connection import Connection
@@ -26,6 +27,7 @@ from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
+from tests.exposed import documented, exposed
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.ports import unused_ports
@@ -89,9 +91,12 @@ def test_sigterm_ends_the_job_at_a_batch_boundary_and_a_second_job_is_refused_me
 
 
 def test_job_that_is_stopped_while_it_waits_for_records_says_nothing(base: Settings, tmp_path: Path) -> None:
-    environment, log = settings_of(base, "waiting"), tmp_path / "job.log"
+    port = unused_ports()[0]
+    environment, log = settings_of(base, "waiting", PTS_METRICS__PORT=str(port)), tmp_path / "job.log"
     with process(["stream"], environment, log) as job:
         wait_for(log, '"lag_records": 0')
+        scrape = httpx.get(f"http://127.0.0.1:{port}/metrics")
+        assert exposed(scrape.text) == documented(metrics.JOB)
         time.sleep(2 * base.stream.trigger_seconds)
         job.send_signal(signal.SIGTERM)
         assert job.wait(timeout=90) == 0

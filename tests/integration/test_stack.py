@@ -13,19 +13,21 @@ import httpx
 import pytest
 from confluent_kafka.admin import AdminClient
 
-from pipelines import commands
+from pipelines import commands, metrics
 from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
 from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
-from pipelines.settings import Broker, Kafka, Settings
+from pipelines.settings import Broker, Kafka, Metrics, Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import stack
+from tests.exposed import documented, exposed
 from tests.integration.pts_process import wait_until
 from tests.integration.topic_deletion import delete_topics
 from tests.permissions import permitted_beyond
+from tests.ports import unused_ports
 
 pytestmark = pytest.mark.integration
 
@@ -53,6 +55,8 @@ def gone(pid: int) -> bool:
 
 
 def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: Settings) -> None:
+    api_metrics = unused_ports()[0]
+    stack_settings = stack_settings.model_copy(update={"metrics": Metrics(api_port=api_metrics)})
     started = pts(stack_settings, "up", "api", "--detach")
     assert started.returncode == 0, started.stderr
     told = json.loads(pts(stack_settings, "status", "--json").stdout)
@@ -63,6 +67,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert f"Starting api at {told['api']}" in started.stdout
     log = Path(told["services"]["api"]["log"])
     wait_until(lambda: is_ready(told["api"]), log)
+    assert exposed(httpx.get(f"http://127.0.0.1:{api_metrics}/metrics").text) == documented(metrics.API)
 
     again = pts(stack_settings, "up", "broker")
     assert (again.returncode, again.stderr.count("\n")) == (StackError.exit_code, 1)

@@ -85,6 +85,7 @@ def test_broker_that_is_away_does_not_stop_the_heart_and_the_lag_is_the_one_that
         made.check()
     assert told
     assert told["lag_records"] == 7
+    assert told["lag_by_partition"] == {"ship-events": {"0": 3, "1": 4}}
 
 
 @pytest.mark.parametrize("error", [TopicMismatch, ValueError])
@@ -112,7 +113,7 @@ def test_heartbeat_that_cannot_be_written_is_the_jobs_too(tmp_path: Path, monkey
 def test_log_that_ends_before_what_was_read_of_it_ends_the_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     end = BATCH.end_offsets
     with progress(tmp_path, monkeypatch, lambda: end) as made:
-        made.batch_done(BATCH, 1.0)
+        made.batch_done(BATCH, 1.0, {})
         made.check()
         end = {"ship-events": {0: 5, 1: 4}}
         assert becomes(lambda: is_raised(LogTruncated, made))
@@ -130,7 +131,7 @@ def test_batches_are_told_while_the_heart_beats(tmp_path: Path, monkeypatch: pyt
     told: list[Step] = []
     with progress(tmp_path, monkeypatch, lambda: BATCH.end_offsets) as made, reported_to(told.append):
         for _ in range(100):
-            made.batch_done(BATCH, 1.0)
+            made.batch_done(BATCH, 1.0, {})
         made.check()
     assert [step.lag_records for step in told if isinstance(step, BatchDone)] == [0] * 100
 

@@ -40,7 +40,7 @@ def test_last_batch_is_mirrored_before_the_end(committing: Callable[..., LagGrou
     mirrored: list[Offsets] = []
     with committing(mirrored.append) as group:
         for end in (1, 2, 3):
-            group.batch_done(row(end), 1.0)
+            group.batch_done(row(end), 1.0, {})
     assert mirrored[-1] == {"ship-events": {0: 3}}
 
 
@@ -54,10 +54,10 @@ def test_broker_that_does_not_answer_holds_up_no_batch(committing: Callable[...,
         mirrored.append(offsets["ship-events"][0])
 
     with committing(commit) as group:
-        group.batch_done(row(1), 1.0)
+        group.batch_done(row(1), 1.0, {})
         assert is_asked.wait(20)
         for end in (2, 3, 4):
-            group.batch_done(row(end), 1.0)
+            group.batch_done(row(end), 1.0, {})
         answers.set()
     assert mirrored == [1, 4]
 
@@ -75,7 +75,7 @@ def test_failure_is_told_once_and_mirroring_goes_on(
 
     with committing(commit) as group:
         for end in range(4):
-            group.batch_done(row(end), 1.0)
+            group.batch_done(row(end), 1.0, {})
             assert tried.acquire(timeout=20)
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2, "once before it was mended, and once after"

@@ -98,6 +98,12 @@ def row_count(table: DeltaTable) -> int:
     return int(pc.sum(_add_actions(table)["num_records"]).as_py() or 0)
 
 
+def size(table: DeltaTable) -> tuple[int, int]:
+    """How many files the table has, and how many bytes they are, as its log says of each."""
+    actions = _add_actions(table)
+    return actions.num_rows, int(pc.sum(actions["size_bytes"]).as_py() or 0)
+
+
 def files(table: DeltaTable, path: str, column: str | None = None, spans: Spans = ()) -> list[str]:
     """Paths of a table's files, the folder's path before their names; with a column, at least those that hold values
     within the spans.

@@ -71,6 +71,10 @@ class ReadableLake(Catalog):
         """How many rows the table has."""
         return delta_rs.row_count(self.newest(table))
 
+    def size(self, table: Table) -> tuple[int, int]:
+        """How many files the table has, and how many bytes they are."""
+        return delta_rs.size(self.newest(table))
+
     def added(self, changes: Iterable[Change], table: Table) -> str:
         """A query that gives the rows that commits added, from their own files: without a look at the rest of the
         table. Fails when they are gone, which takes a compaction and a VACUUM since.

@@ -1,0 +1,59 @@
+"""The catalogue of metrics keeps Prometheus' conventions (https://prometheus.io/docs/practices/naming/)."""
+
+import inspect
+import re
+import subprocess
+import sys
+
+import pytest
+
+from pipelines.engine.micro_batch import MicroBatch
+from pipelines.metrics import METRICS, PHASE_DURATION, PHASES, RECORDS, Metric
+from pipelines.state.ledger import Counts
+
+BASE_UNITS = ("seconds", "bytes")
+OTHER_UNITS = ("milliseconds", "ms", "minutes", "hours", "mb", "mib", "kib", "percent")
+RESERVED = ("_bucket", "_sum", "_count", "_created", "_info")
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_metric_is_named_as_is_usual(metric: Metric) -> None:
+    assert re.fullmatch(r"pts(_[a-z]+)+", metric.name)
+    assert metric.name.endswith("_total") == (metric.kind == "counter")
+    assert not metric.name.endswith(RESERVED)
+    assert set(metric.name.split("_")).isdisjoint(OTHER_UNITS)
+    assert bool(metric.buckets) == (metric.kind == "histogram")
+    assert list(metric.buckets) == sorted(set(metric.buckets))
+    assert metric.kind != "histogram" or metric.name.endswith(BASE_UNITS)
+    assert metric.doc.endswith(".")
+    assert all(re.fullmatch(r"[a-z]+", label) for label in metric.labels)
+
+
+def test_no_two_metrics_have_one_name() -> None:
+    names = [metric.name for metric in METRICS]
+    assert len(set(names)) == len(names)
+
+
+def test_docs_name_every_outcome_and_phase() -> None:
+    """Phases are the engine's, outcomes the ledger's."""
+    assert {"accepted", "duplicate", "quarantined"} == set(Counts.__dataclass_fields__) - {"read"}
+    assert all(name in RECORDS.doc for name in ("accepted", "duplicate", "quarantined"))
+    assert set(PHASES) == set(re.findall(r'_timed\("(\w+)"\)', inspect.getsource(MicroBatch)))
+    assert all(name in PHASE_DURATION.doc for name in PHASES)
+
+
+LOAD = """
+import sys
+import pipelines.cli.main
+from pipelines.observability.observers import observers
+from pipelines.settings import Kafka, Settings
+with observers(Settings(kafka=Kafka(lag_group=""))) as watching:
+    assert not watching
+import pipelines.api.server
+print("prometheus_client" in sys.modules)
+"""
+
+
+def test_nobody_who_has_no_metrics_loads_their_client() -> None:
+    told = subprocess.run([sys.executable, "-c", LOAD], capture_output=True, text=True, check=True)
+    assert told.stdout == "False\n"
