@@ -441,6 +441,32 @@ class Metrics(BaseModel, frozen=True, extra="forbid"):
     )
 
 
+class Lineage(BaseModel, frozen=True, extra="forbid"):
+    """What was read and written by whom, told as OpenLineage events, for catalogues of data."""
+
+    enabled: bool = Field(
+        default=False,
+        description="Whether the job, replays and the commands of DAGs append their events to the file.",
+    )
+    file: Path | None = Field(
+        default=None,
+        description="The file: one event a line, as JSON. Empty: $PTS_HOME/lineage/events.jsonl. Nothing shortens it; "
+        "whoever moves it away finds a new one.",
+    )
+    every_seconds: float = Field(
+        default=60.0,
+        ge=0,
+        description="The live job tells of its batches at most so often; an event has all since the one before, of "
+        "some 6 KB. 0: of each batch.",
+    )
+
+    @field_validator("file")
+    @classmethod
+    def _from_any_folder(cls, file: Path | None) -> Path | None:
+        """Services run in other folders than the shell that gives them their settings."""
+        return file and _of_the_user(file).absolute()
+
+
 class Seal(BaseModel, frozen=True, extra="forbid"):
     """Sealing: personal fields reach the kept topics in an envelope, whose key `pts erase` destroys."""
 
@@ -548,6 +574,7 @@ class Settings(BaseSettings):
     api: Api = Api()
     board: Board = Board()
     metrics: Metrics = Metrics()
+    lineage: Lineage = Lineage()
     seal: Seal = Seal()
 
     @model_validator(mode="before")
@@ -583,6 +610,11 @@ class Settings(BaseSettings):
     def key_store(self) -> Path:
         """The file of the keys of sealed fields."""
         return self.seal.keys or self.home.resolve() / "seal" / "keys.sqlite"
+
+    @property
+    def lineage_file(self) -> Path:
+        """The file of lineage events."""
+        return self.lineage.file or self.home.resolve() / "lineage" / "events.jsonl"
 
     @property
     def quality_pages(self) -> Path:

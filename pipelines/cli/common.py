@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from pydantic import BaseModel
 
+from pipelines.commands import Command
 from pipelines.errors import printable
 from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from pipelines.terminal.page import Page
 
 T = TypeVar("T")
+C = TypeVar("C", bound=Command)
+R = TypeVar("R")
 
 ON_A_LINE = partial(json.dumps, default=str)
 INDENTED = partial(ON_A_LINE, indent=2)
@@ -49,6 +52,17 @@ def current_settings() -> Settings:
         with suppress(OSError):  # a command that only reads can do without
             scratch_below(current.home)
     return current
+
+
+def told(run: Callable[[C, Settings], R], command: C) -> R:
+    """Runs a command that reads or writes tables, with the settings; where these ask for it, lineage is told of it."""
+    current = current_settings()
+    if not current.lineage.enabled:
+        return run(command, current)
+    from pipelines.observability.lineage import told_of
+
+    with told_of(command, current):
+        return run(command, current)
 
 
 def answer(found: T, page: Callable[[T], "Page"], *, as_json: bool, dumps: Callable[[Any], str] = ON_A_LINE) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pipelines import commands
-from pipelines.cli.common import AsJson, answer, current_settings
+from pipelines.cli.common import AsJson, answer, current_settings, told
 from pipelines.cli.parameters import takes
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def replay_build(command: commands.ReplayBuild, as_json: AsJson = False) -> None
     from pipelines.replay import build as job
     from pipelines.terminal.replay import built_page
 
-    found = job.run(command, current_settings())
+    found = told(job.run, command)
     if as_json:
         return typer.echo(json.dumps({"replay_id": found.replay_id, "fence": found.fence}))
     return answer(found, built_page, as_json=False)
@@ -63,7 +63,7 @@ def replay_compare(
     command = command.model_copy(update={"expect": (*command.expect, *filter(None, lines))})
     from pipelines.replay import compare as job
 
-    _answer_compared(job.run(command, current_settings()), as_json=as_json)
+    _answer_compared(told(job.run, command), as_json=as_json)
 
 
 @replay_app.command("verify")
@@ -75,7 +75,7 @@ def replay_verify(command: commands.ReplayVerify, as_json: AsJson = False) -> No
     """
     from pipelines.replay import verify as job
 
-    _answer_compared(job.run(command, current_settings()), as_json=as_json)
+    _answer_compared(told(job.run, command), as_json=as_json)
 
 
 @replay_app.command("promote")
@@ -88,7 +88,7 @@ def replay_promote(command: commands.ReplayPromote, as_json: AsJson = False) -> 
     from pipelines.replay import promote as job
     from pipelines.terminal.replay import promoted_page
 
-    answer(job.run(command, current_settings()), promoted_page, as_json=as_json)
+    answer(told(job.run, command), promoted_page, as_json=as_json)
 
 
 @replay_app.command("rollback")
@@ -98,7 +98,7 @@ def replay_rollback(command: commands.ReplayRollback, as_json: AsJson = False) -
     from pipelines.replay import rollback as job
     from pipelines.terminal.replay import promoted_page
 
-    answer(job.run(command, current_settings()), promoted_page, as_json=as_json)
+    answer(told(job.run, command), promoted_page, as_json=as_json)
 
 
 def _answer_compared(found: "Compared", *, as_json: bool) -> None:
@@ -137,7 +137,7 @@ def backfill(command: commands.Backfill, as_json: AsJson = False) -> None:
     from pipelines.maintenance import backfill as job
     from pipelines.terminal.maintenance import backfilled_page
 
-    answer(job.run(command, current_settings()), backfilled_page, as_json=as_json)
+    answer(told(job.run, command), backfilled_page, as_json=as_json)
 
 
 quarantine_app = typer.Typer(no_args_is_help=True, help="Look at rejected records, and judge them again.")
@@ -172,4 +172,4 @@ def quarantine_redrive(command: commands.QuarantineRedrive, as_json: AsJson = Fa
     from pipelines.replay import redrive as job
     from pipelines.terminal.replay import redriven_page
 
-    answer(job.run(command, current_settings()), redriven_page, as_json=as_json)
+    answer(told(job.run, command), redriven_page, as_json=as_json)

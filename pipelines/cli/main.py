@@ -91,7 +91,7 @@ def stream(command: commands.Stream) -> None:
     from pipelines.replay.promote import promote_with_lease
 
     current = current_settings()
-    with observers(current) as watching:
+    with observers(current, command) as watching:
         job.run(command, current, promote_with_lease, observers=watching)
 
 

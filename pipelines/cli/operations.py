@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from pipelines import commands
-from pipelines.cli.common import INDENTED, AsJson, answer, current_settings
+from pipelines.cli.common import INDENTED, AsJson, answer, current_settings, told
 from pipelines.cli.parameters import takes
 
 
@@ -24,7 +24,7 @@ def rebuild(command: commands.Rebuild) -> None:
     """Rebuild gold tables from silver, each in one commit. A live job waits meanwhile."""
     from pipelines.maintenance import rebuild as job
 
-    job.run(command, current_settings())
+    told(job.run, command)
     typer.echo(f"Rebuilt: {', '.join(command.tables)}.")
 
 
@@ -38,7 +38,7 @@ def expire(command: commands.Expire, as_json: AsJson = False) -> None:
     from pipelines.maintenance import expire as job
     from pipelines.terminal.maintenance import expired_page
 
-    found = job.run(command, current_settings())
+    found = told(job.run, command)
     answer(found, partial(expired_page, dry_run=command.dry_run), as_json=as_json, dumps=INDENTED)
 
 
@@ -52,7 +52,7 @@ def compact(command: commands.Compact, as_json: AsJson = False) -> None:
     from pipelines.maintenance import compact as job
     from pipelines.terminal.maintenance import compacted_page
 
-    answer(job.run(command, current_settings()), compacted_page, as_json=as_json)
+    answer(told(job.run, command), compacted_page, as_json=as_json)
 
 
 @takes(commands.Verify)
@@ -64,7 +64,7 @@ def verify(command: commands.Verify, as_json: AsJson = False) -> None:
     from pipelines.checks import verify as job
     from pipelines.terminal.checks import verified_page
 
-    answer(job.run(command, current_settings()), verified_page, as_json=as_json)
+    answer(told(job.run, command), verified_page, as_json=as_json)
 
 
 @takes(commands.Check)
@@ -77,7 +77,7 @@ def check(command: commands.Check, as_json: AsJson = False) -> None:
     from expectations.result import raise_if_failed
     from pipelines.terminal.checks import checked_page
 
-    found = job.run(command, current_settings())
+    found = told(job.run, command)
     answer(found, checked_page, as_json=as_json)
     raise_if_failed(found)
 

@@ -13,10 +13,11 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
 from pipelines.observability.observers import observers
-from pipelines.settings import Metrics, Settings
+from pipelines.settings import Lineage, Metrics, Settings
 from pipelines.stack import simulate
 from pipelines.state.ledger import Ledger, LedgerRow
 from tests.exposed import documented, exposed, labels_of, samples
+from tests.lineage import events, read_of, versions
 from tests.ports import unused_ports
 
 
@@ -61,16 +62,33 @@ def assert_metrics_are_the_ledgers(text: str, rows: list[LedgerRow]) -> None:
     assert set(samples(text, metrics.LAG_RECORDS)) == {(part.topic, str(part.partition)) for part in rows[-1].ranges}
 
 
-def test_group_and_metrics_say_what_the_ledger_does(spark: SparkSession, new_log: Settings) -> None:
-    new_log = new_log.model_copy(update={"metrics": Metrics(port=unused_ports()[0])})
+def assert_lineage_is_the_ledgers(settings: Settings, rows: list[LedgerRow]) -> None:
+    first, *of_batches, last = events(settings.lineage_file)
+    assert [first["eventType"], last["eventType"]] == ["START", "COMPLETE"]
+    assert len(of_batches) == len(rows)
+    for event, row in zip(of_batches, rows, strict=True):
+        assert {name: table for name, table in versions(settings.lake_root, event).items() if name in row.tables} == {
+            name: state.version for name, state in row.tables.items()
+        }
+        assert sorted(read_of(event)) == sorted(
+            (part.topic, part.partition, part.start, part.end) for part in row.ranges
+        )
+
+
+def test_group_metrics_and_lineage_say_what_the_ledger_does(spark: SparkSession, new_log: Settings) -> None:
+    new_log = new_log.model_copy(
+        update={"metrics": Metrics(port=unused_ports()[0]), "lineage": Lineage(enabled=True, every_seconds=0)}
+    )
     simulate.run(commands.Simulate(seed=3, packages=20, rate=0), new_log)
-    with observers(new_log) as watching:
+    command = commands.Stream(drain=True)
+    with observers(new_log, command) as watching:
         runner = live_runner(spark, new_log)
-        LiveJob(runner, new_log, observers=watching).run(commands.Stream(drain=True))
+        LiveJob(runner, new_log, observers=watching).run(command)
         last = Ledger(runner.lake).last()
         assert last is not None
         rows = [row for row in map(Ledger(runner.lake).row, range(last.batch_id + 1)) if row]
         assert_metrics_are_the_ledgers(scraped(new_log, len(rows)), rows)
+    assert_lineage_is_the_ledgers(new_log, rows)
     found = described(new_log)
     expected = {(part.topic, part.partition): (part.end, 0) for part in last.ranges}
     assert found == expected

@@ -20,7 +20,7 @@ from pipelines.web.instruments import exposition
 from tests.exposed import documented, exposed, labels_of, samples
 from tests.healthy_lake import BATCHES, HealthyLake, healthy_lake
 
-PHASES = {"records": 0.5, "turns": 0.25, "ledger": 0.125}
+PHASES = {"records": 0.5, "catch_up": 0.25, "ledger": 0.125}
 LAST = len(BATCHES) - 1
 
 

@@ -1,0 +1,99 @@
+"""Which topics and tables a command reads and writes."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pipelines import commands
+from pipelines.commands import Command
+from pipelines.graph import FLOWS
+from pipelines.settings import Settings
+from pipelines.tables import (
+    BRONZE_SHIP_EVENTS,
+    BRONZE_SHIP_ROUTES,
+    EXPECTED,
+    OPS_EXPIRED_REPORTS,
+    OPS_QUALITY,
+    SILVER_QUARANTINE,
+    SILVER_SHIP_EVENTS,
+    SILVER_SHIP_ROUTES,
+    TABLES,
+    Table,
+)
+
+SILVER = (SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES)
+BRONZE = (BRONZE_SHIP_EVENTS, BRONZE_SHIP_ROUTES)
+GOLD = tuple(table for table in TABLES if table.name.startswith("gold."))
+
+
+@dataclass(frozen=True)
+class PlacedTable:
+    """A table of the lake under a root."""
+
+    root: str
+    table: Table
+
+    @property
+    def path(self) -> str:
+        return f"{self.root}/{self.table.folder}"
+
+
+@dataclass(frozen=True)
+class Touched:
+    """What a command reads and writes, as far as its parameters say.
+
+    Attributes:
+        reads_the_log: Whether it reads the input topics.
+        inputs: Tables that it reads.
+        outputs: Tables that it may write.
+    """
+
+    reads_the_log: bool
+    inputs: tuple[PlacedTable, ...]
+    outputs: tuple[PlacedTable, ...]
+
+
+def touched(command: Command, settings: Settings) -> Touched:
+    """Raises `TypeError` for a command of which nothing is known."""
+    live = settings.lake_root
+
+    def made(inputs: Iterable[Table], outputs: Iterable[Table] = (), *, log: bool = False, at: str = live) -> Touched:
+        return Touched(log, tuple(PlacedTable(at, each) for each in inputs), _at(live, outputs))
+
+    match command:
+        case commands.Stream():
+            return made((), TABLES, log=True)
+        case commands.ReplayBuild(replay_id=name):
+            return Touched(True, _at(live, BRONZE), _at(_shadow(live, name), TABLES))
+        case commands.ReplayCompare(replay_id=name):
+            return Touched(False, (*_at(live, TABLES), *_at(_shadow(live, name), TABLES)), ())
+        case commands.ReplayPromote(replay_id=name):
+            return made(TABLES, TABLES, at=_shadow(live, name))
+        case commands.ReplayRollback():
+            return made(TABLES, TABLES)
+        case commands.ReplayVerify():
+            return made(TABLES, log=True)
+        case commands.QuarantineRedrive(dry_run=is_dry):
+            return made((SILVER_QUARANTINE,), () if is_dry else TABLES)
+        case commands.Backfill(tables=names, dry_run=is_dry):
+            follow = (flow.into for flow in FLOWS if flow.turn)
+            chosen = [table for table in follow if not names or table.name in names]
+            return made((SILVER_SHIP_EVENTS,), () if is_dry else chosen)
+        case commands.Rebuild(tables=names):
+            return made(SILVER, [table for table in GOLD if table.name in names])
+        case commands.Expire(dry_run=is_dry):
+            return made(GOLD, () if is_dry else (*GOLD, OPS_EXPIRED_REPORTS))
+        case commands.Compact(dry_run=is_dry):
+            return made(TABLES, () if is_dry else TABLES)
+        case commands.Check(tables=names):
+            return made([table for table in EXPECTED if not names or table.name in names], (OPS_QUALITY,))
+        case commands.Verify():
+            return made(TABLES)
+    raise TypeError(f"It is not known what {type(command).__name__} reads and writes.")
+
+
+def _at(root: str, tables: Iterable[Table]) -> tuple[PlacedTable, ...]:
+    return tuple(PlacedTable(root, table) for table in tables)
+
+
+def _shadow(live: str, replay_id: str) -> str:
+    return f"{live}/_shadow/{replay_id}"
