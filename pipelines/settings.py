@@ -510,6 +510,11 @@ class Seal(BaseModel, frozen=True, extra="forbid"):
             raise ValueError(f"{CARRIER} must be one of them: the envelope travels in it")
         return ",".join(dict.fromkeys(named))
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The fields, one by one."""
+        return tuple(self.fields.split(","))
+
     @field_validator("keys")
     @classmethod
     def _from_any_folder(cls, keys: Path | None) -> Path | None:

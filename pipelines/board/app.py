@@ -18,6 +18,7 @@ from pipelines.board import batches, history, package, places, quarantine
 from pipelines.board.login import Login
 from pipelines.board.now import MINUTES, Chart, Lags, now_page
 from pipelines.board.view import View, view_of, view_of_ledger
+from pipelines.contracts.envelope import masked
 from pipelines.contracts.rules import Reason
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, PtsError, printable
 from pipelines.io.processes import airflow
@@ -134,7 +135,7 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
 
 def _text(value: Any) -> str:
     """What a record says, on one line, without characters that turn or hide what follows."""
-    return "" if value is None else printable(str(value), LONGEST_TEXT)
+    return "" if value is None else printable(masked(str(value)), LONGEST_TEXT)
 
 
 def _moment(value: datetime | str | None) -> str:

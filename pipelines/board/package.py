@@ -6,6 +6,7 @@ from typing import Any
 
 from pipelines.board.view import View
 from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.io.keys.clearance import MASKED
 from pipelines.queries.accepted_records import AcceptedRecord, Batch, accepted_records_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, coordinates, package_in, sources_of
@@ -81,14 +82,14 @@ class Package:
 
 
 def package_page(view: View, number: int, wire_format: str | None) -> Package:
-    """One package. Raises `NotFound` for one that no topic has named.
+    """One package, a mask in place of what is sealed. Raises `NotFound` for one that no topic has named.
 
     With the format in which values of ship-events are written, also the repeats of its scans: no file of bronze tells
     whose records it has, so that all keys are read for them.
     """
-    found = package_in(view.reader, number)
+    found = package_in(view.reader, number, MASKED)
     records = accepted_records_of(view.reader, number)
-    repeats = repeats_of(view.reader, number, found.scans, wire_format) if wire_format else None
+    repeats = repeats_of(view.reader, number, found.scans, wire_format, MASKED) if wire_format else None
     batch_of = {record.coordinates: record.batch_id for record in records}
     made_of = sources_of(found.report) if found.report else {}
     named = {kind.partition("_")[0]: place for kind, place in made_of.items() if place}

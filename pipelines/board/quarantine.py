@@ -5,6 +5,7 @@ from typing import Any
 
 from pipelines.board.now import Chart
 from pipelines.board.view import View
+from pipelines.contracts.envelope import masked_bytes
 from pipelines.contracts.rules import Reason
 from pipelines.queries.quarantine import LISTED, SHOWN
 from pipelines.tables import SILVER_QUARANTINE
@@ -27,7 +28,8 @@ OVER_TIME = f"""
 
 @dataclass(frozen=True)
 class Example:
-    """A rejected record; `key` and `value` as bytes, the value up to its first `MOST_BYTES`."""
+    """A rejected record; `key` and `value` as bytes, the value up to its first `MOST_BYTES`, with a mask in
+    place of what is sealed."""
 
     row: dict[str, Any]
     key: str
@@ -62,7 +64,7 @@ def quarantine_page(view: View, reason: Reason | None) -> Quarantine:
 
 
 def _example(row: dict[str, Any]) -> Example:
-    value = row["value"]
+    value = row["value"] and masked_bytes(row["value"])
     left_out = max(0, len(value or b"") - MOST_BYTES)
     return Example(row, bytes_text(row["key"]), bytes_text(value and value[:MOST_BYTES]), left_out)
 

@@ -18,6 +18,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 KEY_BYTES, NONCE_BYTES = 32, 12
 
 OF_A_PACKAGE = "sealed:1:package:"
+MARK = "sealed:1:"
+"""What every envelope begins with."""
+
+ENVELOPE = re.compile(rb"sealed:1:(?:package|day:\d{4}-\d{2}-\d{2}):[A-Za-z0-9_=-]*")
+
+SEALED, ERASED = "[sealed]", "[erased]"
+"""What people are shown in place of an envelope that is not opened for them, and of one that opens no more."""
+
 OF_A_DAY = re.compile(r"sealed:1:day:(\d{4}-\d{2}-\d{2}):([A-Za-z0-9_=-]+)")
 
 
@@ -55,6 +63,16 @@ def day_of(envelope: bytes) -> str | None:
     """By which day's key a whole value is sealed; None for what is no such envelope."""
     match = OF_A_DAY.fullmatch(envelope.decode(errors="replace"))
     return match[1] if match else None
+
+
+def masked(text: str) -> str:
+    """The text with `[sealed]` in place of each envelope in it, or what is left of one that was cut off."""
+    return masked_bytes(text.encode(errors="surrogatepass")).decode(errors="surrogatepass") if MARK in text else text
+
+
+def masked_bytes(value: bytes) -> bytes:
+    """The same of bytes."""
+    return ENVELOPE.sub(SEALED.encode(), value)
 
 
 def _sealed(inner: bytes, key: bytes, associated: str) -> str:

@@ -73,7 +73,7 @@ def opened_store(connection: Connection, settings: Settings, is_new: bool) -> Ke
 
 
 def _mover(connection: Connection, kept: Mapping[str, Topic], store: KeyStore, settings: Settings) -> Mover:
-    wire_of, fields = wires(settings), settings.seal.fields.split(",")
+    wire_of, fields = wires(settings), settings.seal.columns
 
     def change(messages: Sequence[tuple[str, Message]]) -> Sequence[Message]:
         with store.minting() as keys:

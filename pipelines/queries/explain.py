@@ -1,12 +1,14 @@
 """`pts report --explain`: which records made a package's report, in which batches, and how it changed over time."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.keys.clearance import Clearance
 from pipelines.queries.accepted_records import REPORTS, AcceptedRecord, Batch, accepted_records_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
@@ -126,12 +128,14 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
             batch = None if number is None else batches[number]
             report, gap = _report_after(batch, since, tracking_number, settings.lake_root)
             history.append(Entry(batch, brought, report, gap))
+    with closing(Clearance.of(settings)) as clearance:
+        repeats = repeats_of(reader, tracking_number, found.scans, settings.kafka.ship_events_format, clearance)
     return Explanation(
         found=found,
         sources={source: None if number is None else batches[number] for source, number in sources.items()},
         history=tuple(history),
         older_count=len(numbers) - len(newest),
-        repeats=repeats_of(reader, tracking_number, found.scans, settings.kafka.ship_events_format),
+        repeats=repeats,
     )
 
 

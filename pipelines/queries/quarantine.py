@@ -1,9 +1,12 @@
 """`pts quarantine list` and `pts quarantine show`: what the rules rejected."""
 
+from contextlib import closing
 from typing import Any
 
 from pipelines.commands import QuarantineShow
+from pipelines.contracts.envelope import masked
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.keys.clearance import Clearance
 from pipelines.settings import Settings
 from pipelines.values import rows_of
 
@@ -25,16 +28,19 @@ def listed(settings: Settings) -> list[dict[str, Any]]:
 
     Raises `NotFound` when there is no lake yet.
     """
-    return rows_of(LakeReader(settings.lake_root).query(LISTED))
+    rows = rows_of(LakeReader(settings.lake_root).query(LISTED))
+    return [{**row, "last_detail": row["last_detail"] and masked(row["last_detail"])} for row in rows]
 
 
 def shown(command: QuarantineShow, settings: Settings) -> list[dict[str, Any]]:
     """The newest records of a reason. Bytes are text where they are UTF-8, elsewhere hexadecimal digits after `0x`.
 
-    Raises `NotFound` when there is no lake yet.
+    What is sealed is shown as this process's user may see it. Raises `NotFound` when there is no lake yet,
+    `KeysUnavailable` for a key store that is none.
     """
     rows = rows_of(LakeReader(settings.lake_root).query(SHOWN, [command.reason, command.limit]))
-    return [{name: _legible(value) for name, value in row.items()} for row in rows]
+    with closing(Clearance.of(settings)) as clearance:
+        return [{name: _legible(value) for name, value in clearance.record(row).items()} for row in rows]
 
 
 def _legible(value: Any) -> Any:

@@ -8,6 +8,7 @@ from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.scan_values import DETAILS, told
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.keys.clearance import Clearance
 from pipelines.queries.report import coordinates
 from pipelines.tables import BRONZE_SHIP_EVENTS, SILVER_QUARANTINE, SILVER_SHIP_EVENTS
 
@@ -43,21 +44,26 @@ class Repeat:
 
 
 def repeats_of(
-    reader: LakeReader, tracking_number: int, scans: Iterable[Mapping[str, Any]], wire_format: str
+    reader: LakeReader,
+    tracking_number: int,
+    scans: Iterable[Mapping[str, Any]],
+    wire_format: str,
+    clearance: Clearance,
 ) -> tuple[Repeat, ...]:
     """In the order of the log, as far as bronze has come.
 
     Args:
         reader: The lake.
         tracking_number: The package.
-        scans: Its rows of silver.ship_events.
+        scans: Its rows of silver.ship_events, as the clearance shows them.
         wire_format: How values of ship-events are written.
+        clearance: Who asks: each envelope differs from every other, whatever is in it.
     """
     if BRONZE_SHIP_EVENTS.name not in reader.table_names():
         return ()
     kept = {tuple(scan[name] for name in SCAN_IDENTITY): scan for scan in scans}
     return tuple(
-        _repeat(row, kept, told(row["value"], wire_format))
+        _repeat(row, kept, clearance.row(told(row["value"], wire_format)))
         for row in reader.query(DROPPED, [tracking_number]).to_pylist()
     )
 

@@ -1,12 +1,14 @@
 """`pts report`: all that the lake knows of one package, with the Kafka coordinates of each record behind it."""
 
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.keys.clearance import Clearance
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
@@ -57,25 +59,32 @@ class PackageReport:
 
 
 def package_report(tracking_number: int, settings: Settings) -> PackageReport:
-    """Reads one package from gold and silver. Raises `NotFound` for one that no topic has named."""
+    """Reads one package from gold and silver, sealed fields as this process's user may see them.
+
+    Raises `NotFound` for a package that no topic has named, `KeysUnavailable` for a key store that is none.
+    """
     if not 0 < tracking_number <= MAX_TRACKING_NUMBER:
         raise InvalidInput(f"A tracking number is between 1 and {MAX_TRACKING_NUMBER}, not {tracking_number}.")
-    return package_in(newest(settings.lake_root), tracking_number)
+    with closing(Clearance.of(settings)) as clearance:
+        return package_in(newest(settings.lake_root), tracking_number, clearance)
 
 
-def package_in(reader: LakeReader, tracking_number: int) -> PackageReport:
+def package_in(reader: LakeReader, tracking_number: int, clearance: Clearance) -> PackageReport:
     """The same from tables that are open already."""
 
     def rows(table: str, order: str) -> tuple[Row, ...]:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"
         return tuple(rows_of(reader.query(sql, [tracking_number])))
 
-    reports = rows(GOLD_REMAINING_STOPS.name, "tracking_number")
+    def scans(table: str, order: str) -> tuple[Row, ...]:
+        return tuple(map(clearance.row, rows(table, order)))
+
+    reports = scans(GOLD_REMAINING_STOPS.name, "tracking_number")
     expired: tuple[Row, ...] = ()
     if not reports and OPS_EXPIRED_REPORTS.name in reader.table_names():
-        expired = rows(OPS_EXPIRED_REPORTS.name, "tracking_number")
+        expired = scans(OPS_EXPIRED_REPORTS.name, "tracking_number")
     report = next(iter(reports + expired), None)
-    found = PackageReport(tracking_number, report, rows(*ROUTES), rows(*SCANS), is_expired=bool(expired))
+    found = PackageReport(tracking_number, report, rows(*ROUTES), scans(*SCANS), is_expired=bool(expired))
     if not (found.report or found.routes or found.scans):
         raise NotFound(
             f"Package {tracking_number} is in neither {SHIP_EVENTS.name} nor {SHIP_ROUTES.name} as far as it was read."

@@ -1,6 +1,6 @@
 """`pts sql`: the answer to one query over the lake's tables."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -8,6 +8,8 @@ import pyarrow as pa
 from pipelines.commands import Sql
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.duckdb.unsealing import masked_answer
+from pipelines.io.keys.clearance import Clearance
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
@@ -20,14 +22,20 @@ if TYPE_CHECKING:
 def query(command: Sql, settings: Settings) -> pa.Table:
     """The rows of the query, timestamps in UTC; of the tables as they are, or as they were after a batch.
 
-    DuckDB answers in a fraction of a second. Spark takes about ten to start, and reads tables with any Delta feature.
+    DuckDB answers in a fraction of a second, and shows sealed fields to who may read the key store. Spark takes about
+    ten to start, reads tables with any Delta feature, and shows a mask in place of each envelope to everybody: what it
+    has no memory for would be in files.
 
     Raises `NotFound` for a lake without tables, an unknown table, and a batch that cannot be read (any more);
-    `InvalidInput` for anything but a query and for one that the engine rejects.
+    `InvalidInput` for anything but a query and for one that the engine rejects; `KeysUnavailable` for a key store that
+    is none.
     """
     at = None if command.at_batch is None else snapshot(settings.lake_root, command.at_batch)
     reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else newest(settings.lake_root)
-    return reader.answer(command.query) if command.engine == "duckdb" else _spark_query(command, reader, at, settings)
+    if command.engine == "spark":
+        return masked_answer(_spark_query(command, reader, at, settings))
+    with closing(Clearance.of(settings)) as clearance:
+        return reader.answer(command.query, clearance)
 
 
 def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings: Settings) -> pa.Table:

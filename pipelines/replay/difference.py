@@ -7,6 +7,7 @@ from typing import Any
 
 from duckdb import DuckDBPyConnection as Cursor
 
+from pipelines.contracts.envelope import masked
 from pipelines.io.delta import duck
 from pipelines.io.delta.data_files import ROW_GROUP_BYTES
 from pipelines.io.delta.parquet import identifier, literal
@@ -130,5 +131,5 @@ def _list(columns: Sequence[str]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value as JSON and people read it; bytes are shown as Python writes them."""
-    return value if value is None or isinstance(value, int | float | bool) else str(value)
+    """A value as JSON and people read it; bytes are shown as Python writes them, and a mask in place of what is sealed."""
+    return value if value is None or isinstance(value, int | float | bool) else masked(str(value))

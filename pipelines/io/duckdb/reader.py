@@ -9,7 +9,7 @@ reaches only through an extension that it would have to download, are read throu
 
 import re
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from textwrap import shorten
@@ -25,7 +25,9 @@ from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFou
 from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.delta_table import MISREAD_PATH
 from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
+from pipelines.io.duckdb import unsealing
 from pipelines.io.duckdb.read_only import check_is_query
+from pipelines.io.keys.clearance import MASKED, Clearance
 from pipelines.tables import OPS_BATCHES, SCHEMAS
 
 if TYPE_CHECKING:
@@ -36,6 +38,9 @@ READABLE_FEATURES = frozenset({"timestampNtz"})
 
 EMPTY_LOG = "No files in log segment"
 """How delta-rs says that a table's log is there and has no commit."""
+
+Shown = Callable[[str, Collection[str]], str]
+"""From a query for rows and the names of their columns, the query for what is shown of them."""
 
 UNKNOWN_TABLE = re.compile(r'Table with name "?([^"\s]+)"? does not exist')
 
@@ -183,19 +188,21 @@ class LakeReader:
                 connection.execute("USE memory")
                 connection.execute(f"DETACH {catalog}")
 
-    def closed(self, names: Iterable[str]) -> duckdb.DuckDBPyConnection:
-        """A DuckDB of its own with the same views, for anybody's queries. All it reaches outside are those tables'
-        files, as they are at the version that is read, and a folder of its own for what it has no memory for.
+    def closed(self, names: Iterable[str], clearance: Clearance = MASKED) -> duckdb.DuckDBPyConnection:
+        """A DuckDB of its own with the same views, for anybody's queries: they show what is sealed as the clearance
+        does. All it reaches outside are those tables' files, as they are at the version that is read, and a folder of
+        its own for what it has no memory for; none where it shows in clear, which is in no file.
         """
         connection = duckdb.connect(
             config={
                 "autoinstall_known_extensions": "false",
                 "autoload_known_extensions": "false",
-                "temp_directory": duck.spill_folder(),
+                "temp_directory": "" if clearance.opens else duck.spill_folder(),
             }
         )
         connection.execute("SET TimeZone = 'UTC'")
-        files = [file for name in names for file in self._add_view(connection, name)]
+        unsealing.add_functions(connection, clearance)
+        files = [file for name in names for file in self._add_view(connection, name, unsealing.shown)]
         connection.execute(f"SET allowed_paths = {file_list(files)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -226,15 +233,15 @@ class LakeReader:
         with self.opened(there) as connection:
             yield _Held(self, there, connection)
 
-    def answer(self, sql: str) -> pa.Table:
-        """The rows of one query of anybody's.
+    def answer(self, sql: str, clearance: Clearance = MASKED) -> pa.Table:
+        """The rows of one query of anybody's, with what is sealed as the clearance shows it.
 
         Raises `InvalidInput` for anything but a query and for one that DuckDB rejects, `NotFound` for an unknown table
         and for a version that is no longer whole.
         """
         check_is_query(sql)
         names = self.tables_in(sql)
-        with self._explained(names), self.closed(names) as connection:
+        with self._explained(names), self.closed(names, clearance) as connection:
             return connection.sql(sql).to_arrow_table()
 
     @contextmanager
@@ -265,11 +272,14 @@ class LakeReader:
         with closing(duck.cursor()) as connection:
             return Rows(_parquet_query(connection, table, files), files, table.version())
 
-    def _add_view(self, connection: duckdb.DuckDBPyConnection, name: str) -> list[str]:
+    def _add_view(
+        self, connection: duckdb.DuckDBPyConnection, name: str, shown: Shown = unsealing.as_stored
+    ) -> list[str]:
         """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema.
         Returns the files that DuckDB opens for them.
         """
         table, files = self.open(name), list[str]()
+        columns = [column.name for column in table.schema().fields]
         until = self._until_batch if name == OPS_BATCHES.name else None
         qualified = identifier(name)
         if self._is_local and not table.metadata().partition_columns:
@@ -279,12 +289,16 @@ class LakeReader:
                 query, files = completion.by(query), [*files, *completion.files]
             if until is not None:
                 query = f"FROM ({query}) WHERE batch_id <= {until}"
-            connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")
+            connection.execute(f"CREATE TEMP VIEW {qualified} AS {shown(query, columns)}")
         else:
             from pyarrow.dataset import field
 
             dataset = table.to_pyarrow_dataset()
-            connection.register(name, dataset if until is None else dataset.filter(field("batch_id") <= until))
+            stored = f"{name}, as it is stored" if shown(name, columns) != name else name
+            connection.register(stored, dataset if until is None else dataset.filter(field("batch_id") <= until))
+            if stored != name:
+                query = shown(f"FROM {identifier(stored)}", columns)
+                connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")
         schema, _, short = name.partition(".")
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}")
         connection.execute(f"CREATE VIEW {identifier(schema)}.{identifier(short)} AS FROM {qualified}")

@@ -37,7 +37,7 @@ class KeyStore:
     Args:
         file: Where they are. It must be there: a new one opens nothing that was sealed before, and knows of nothing
             that was erased (`create`).
-        is_read_only: Whether keys are only looked up, as by who may read the file and not write it.
+        is_read_only: Whether keys are only looked up, as by who may read the file and not write it; by any thread.
 
     Raises `KeysUnavailable` when the file is missing, is none, or is every user's.
     """
@@ -47,9 +47,12 @@ class KeyStore:
         with self._explained():
             if file.stat().st_mode & STRANGERS:
                 raise KeysUnavailable(f"{file} has keys that every user of this machine may use: `chmod o= {file}`.")
-            mode = "ro" if is_read_only else "rw"
             self._connection = sqlite3.connect(
-                f"file:{quote(str(file))}?mode={mode}", WAIT_SECONDS, isolation_level=None, uri=True
+                f"file:{quote(str(file))}?mode={'ro' if is_read_only else 'rw'}",
+                WAIT_SECONDS,
+                isolation_level=None,
+                check_same_thread=not is_read_only,
+                uri=True,
             )
             ((layout,),) = self._connection.execute("PRAGMA user_version").fetchall()
             if layout != LAYOUT:
