@@ -4,7 +4,7 @@ Nothing that makes rows opens an envelope: this is for answers alone.
 """
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from pipelines.contracts.envelope import (
@@ -54,22 +54,25 @@ class Clearance:
         if self._store:
             self._store.close()
 
-    def texts(self, envelope: str | None, tracking_number: int) -> dict[str, str] | None:
-        """By column what is in the envelope of a scan, or the mask for each that may be; None for what is none."""
+    def texts(self, envelopes: Sequence[str | None], numbers: Sequence[int]) -> list[dict[str, str] | None]:
+        """By column what is in the envelopes of scans of these packages, or the mask for each that may be; None for
+        what is none.
+        """
+        keys = self._store.keys_of(set(numbers)) if self._store else {}
+        return [self._texts(*each, keys) for each in zip(envelopes, numbers, strict=True)]
+
+    def _texts(self, envelope: str | None, number: int, keys: Mapping[int, bytes | None]) -> dict[str, str] | None:
         if envelope is None or not envelope.startswith(OF_A_PACKAGE):
             return None
-        if self._store:
-            key = self._store.key_of(tracking_number)
-            opened = opened_fields(envelope, key, tracking_number, SHIP_EVENTS.name)
-            if opened is not None:
-                return opened
-            if key is None and self._store.is_erased(tracking_number):
-                return dict.fromkeys(self.fields, ERASED)
-        return dict.fromkeys(self.fields, SEALED)
+        opened = opened_fields(envelope, keys.get(number), number, SHIP_EVENTS.name)
+        if opened is not None:
+            return opened
+        is_erased = number in keys and keys[number] is None
+        return dict.fromkeys(self.fields, ERASED if is_erased else SEALED)
 
     def row(self, row: Row) -> dict[str, Any]:
         """A row with a tracking number and the columns of a scan, as it is shown."""
-        texts = self.texts(row[CARRIER], row["tracking_number"])
+        (texts,) = self.texts([row[CARRIER]], [row["tracking_number"]])
         if texts is None:
             return dict(row)
         return {**row, **{name: texts.get(name) for name in SEALABLE if name == CARRIER or row[name] is None}}

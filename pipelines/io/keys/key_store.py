@@ -4,9 +4,10 @@ Erasing a key overwrites it (`secure_delete`) and leaves a tombstone, so that th
 journal is a rollback journal, gone with each commit: a write-ahead log would keep old pages.
 """
 
+import json
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -89,6 +90,13 @@ class KeyStore:
     def key_of(self, tracking_number: int) -> bytes | None:
         """The key of a package; None where there is none, or none any more."""
         return self._key(of_package(tracking_number))
+
+    def keys_of(self, tracking_numbers: Collection[int]) -> dict[int, bytes | None]:
+        """By package its key, None where it is erased; nothing of those that have neither. In one look at the file."""
+        names = {of_package(number): number for number in tracking_numbers}
+        sql = "SELECT name, key FROM keys WHERE name IN (SELECT value FROM json_each(?))"
+        with self._explained():
+            return {names[name]: key for name, key in self._connection.execute(sql, (json.dumps(list(names)),))}
 
     def key_of_day(self, day: str) -> bytes | None:
         """The same of a day."""
