@@ -15,9 +15,10 @@ from collections.abc import Mapping
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-KEY_BYTES, NONCE_BYTES = 32, 12
+KEY_BYTES, NONCE_BYTES, TAG_BYTES = 32, 12, 16
 
 OF_A_PACKAGE = "sealed:1:package:"
+OF_A_DAY_BYTES = b"sealed:1:day:"
 MARK = "sealed:1:"
 """What every envelope begins with."""
 
@@ -51,6 +52,11 @@ def opened_fields(envelope: str | None, key: bytes | None, tracking_number: int,
 def sealed_value(value: bytes, key: bytes, day: str, topic: str) -> bytes:
     """An envelope with a whole value. It is no CSV record and no JSON object of any topic."""
     return f"sealed:1:day:{day}:{_sealed(value, key, f'{day}:{topic}')}".encode()
+
+
+def largest_sealed(most_bytes: int) -> int:
+    """How many bytes a value may have so that its envelope, where it is sealed whole, has at most so many."""
+    return max(0, (most_bytes - len("sealed:1:day:yyyy-MM-dd:")) // 4 * 3 - NONCE_BYTES - TAG_BYTES)
 
 
 def opened_value(envelope: bytes, key: bytes | None, topic: str) -> bytes | None:

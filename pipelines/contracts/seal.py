@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pipelines.contracts.decode import decoded, integer
 from pipelines.contracts.encode import encoded
-from pipelines.contracts.envelope import sealed_fields, sealed_value
+from pipelines.contracts.envelope import OF_A_DAY_BYTES, largest_sealed, sealed_fields, sealed_value
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
@@ -18,6 +18,13 @@ from pipelines.settings import CARRIER
 
 OF_TIMES = {Reason.BAD_TIMESTAMP, Reason.FROM_THE_FUTURE, Reason.TOO_LATE}
 """Reasons for quarantine of messages whose fields are all understood."""
+
+
+LARGEST_KEPT_BYTES = 15_000_000
+"""Of a sealed value on a topic of the embedded broker, which takes 16 MiB of a record."""
+
+LONGEST_KEY_BYTES = 100
+"""Of a key that stays: a tracking number in any spelling that somebody could mean."""
 
 
 class Keys(Protocol):
@@ -30,18 +37,26 @@ class Keys(Protocol):
         """The day, as `yyyy-MM-dd`, and its key."""
 
 
-def sealed(message: Message, topic: Topic, wire: Wire, fields: Iterable[str], keys: Keys) -> Message:
+def sealed(
+    message: Message,
+    topic: Topic,
+    wire: Wire,
+    fields: Iterable[str],
+    keys: Keys,
+    most_bytes: int = LARGEST_KEPT_BYTES,
+) -> Message:
     """The message as it may be kept: same key, same time, same verdict where that is accepted.
 
     Of a scan, the columns `fields` are in an envelope, and missing where they stood. A route has none of them. A value
     that is not understood is sealed whole, and is `malformed` then whatever it was before; what is no tracking number
-    is taken from its key. JSON members that are not of the contract are left out.
+    is taken from its key. JSON members that are not of the contract are left out. What would be larger than
+    `most_bytes` is sealed whole, too; of what is too large even so, its beginning (`is_cut`).
     """
     if message.value is None:  # a withdrawn route, or a record that is `empty`; the key alone could tell something
         return message if _is_number(message.key) else replace(message, key=None)
     verdict = judged(message, topic, wire)
     if verdict.reason is not None and verdict.reason not in OF_TIMES:
-        return _sealed_whole(message, topic, keys)
+        return _sealed_whole(message, topic, keys, most_bytes)
     texts, _ = decoded(message.value, topic.fields, wire.format)
     if topic == SHIP_EVENTS:
         found = {name: text for name in fields if (text := texts[name])}
@@ -50,14 +65,24 @@ def sealed(message: Message, topic: Topic, wire: Wire, fields: Iterable[str], ke
         texts.update(dict.fromkeys(fields))
         if found:
             texts[CARRIER] = sealed_fields(found, keys.of_package(number), number, topic.name)
-    return replace(message, value=encoded(texts, topic, wire.format))
+    value = encoded(texts, topic, wire.format)
+    if len(value) > most_bytes:
+        return _sealed_whole(message, topic, keys, most_bytes)
+    return replace(message, value=value)
 
 
-def _sealed_whole(message: Message, topic: Topic, keys: Keys) -> Message:
+def is_cut(message: Message, kept: Message) -> bool:
+    """Whether of a message only the beginning is in the envelope in which it is kept: it had no room."""
+    whole = kept.value is not None and kept.value.startswith(OF_A_DAY_BYTES)
+    return whole and largest_sealed(len(kept.value or b"")) < len(message.value or b"")
+
+
+def _sealed_whole(message: Message, topic: Topic, keys: Keys, most_bytes: int) -> Message:
     day, key = keys.of_today()
     kept = message.key if _is_number(message.key) else None
-    return replace(message, value=sealed_value(message.value or b"", key, day, topic.name), key=kept)
+    value = (message.value or b"")[: largest_sealed(most_bytes)]
+    return replace(message, value=sealed_value(value, key, day, topic.name), key=kept)
 
 
 def _is_number(key: bytes | None) -> bool:
-    return key is None or integer(key.decode(errors="replace")) is not None
+    return key is None or (len(key) <= LONGEST_KEY_BYTES and integer(key.decode(errors="replace")) is not None)

@@ -23,7 +23,10 @@ MAX_NAME_CHARACTERS = 50_000
 HOUR_MS = 3_600_000
 
 LARGEST_INTAKE_BYTES = 8 << 20
-"""The largest record of an intake topic: its envelope, a third larger, must fit the kept one."""
+"""The largest record of an intake topic: its envelope, a third larger, must fit the kept one. Brokers hold these topics
+uncompressed, so that they measure the record itself, and refuse its producer one that is larger: what a compression
+makes of it, an envelope undoes.
+"""
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,7 @@ def intake_of(topic: Topic, hours: int) -> Topic:
             "retention.ms": str(hours * HOUR_MS),
             "segment.ms": str(HOUR_MS),
             "max.message.bytes": str(LARGEST_INTAKE_BYTES),
+            "compression.type": "uncompressed",
         },
     )
 

@@ -1,28 +1,41 @@
 """`pts seal`: records of the intake topics, sealed, into those that are kept for ever (ADR 29)."""
 
+import math
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
 from pipelines.commands import Seal
 from pipelines.contracts.judge import Message
-from pipelines.contracts.seal import sealed
+from pipelines.contracts.seal import is_cut, sealed
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, intake_of
-from pipelines.errors import Interrupted, InvalidInput, KeysUnavailable
-from pipelines.io.kafka.admin import end_offsets
+from pipelines.errors import Interrupted, InvalidInput, KeysUnavailable, TopicMismatch
+from pipelines.io.kafka.admin import end_offsets, topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.mover import Mover
+from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
 from pipelines.io.keys.key_store import KeyStore
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 
+AROUND_A_VALUE_BYTES = 2_000
+"""What else of a record and of a batch with this one alone counts, its key included."""
+
+LAST_SECONDS = 15.0
+"""How long it goes on when it is asked to stop."""
+
+SEALING_IS_OFF = "Sealing is off: PTS_SEAL__ENABLED=true turns it on, for topics that are new."
+
 
 def run(command: Seal, settings: Settings) -> int:
-    """Moves until SIGTERM or Ctrl-C; with `command.drain`, what is there at the start. Returns how many records.
+    """Moves until SIGTERM or Ctrl-C, and what is there then; with `command.drain`, what is there at the start. Returns
+    how many records.
 
-    Whenever it is ended, each record is on the kept topic once, after the next start at the latest.
+    Whenever it is ended, each record is on the kept topic once, after the next start at the latest. What it is asked to
+    leave behind, within `LAST_SECONDS`, does not wait in clear for that, nor may its time in the intake topic pass.
 
     Raises:
         InvalidInput: Sealing is off.
@@ -31,15 +44,18 @@ def run(command: Seal, settings: Settings) -> int:
         Interrupted: A drain was asked to stop.
     """
     if not settings.seal.enabled:
-        raise InvalidInput("Sealing is off: PTS_SEAL__ENABLED=true turns it on, for topics that are new.")
+        raise InvalidInput(SEALING_IS_OFF)
     connection = Connection.of(settings, "sealer")
     store = opened_store(connection, settings, command.new_keys)
     kept = {intake_of(topic, settings.seal.intake_hours).name: topic for topic in INPUT_TOPICS}
     moved = 0
     with signals_ask_to_stop() as stop, closing(store), closing(_mover(connection, kept, store, settings)) as mover:
         mover.begin(command.skip_lost)
-        left, looked_on = mover.behind(), None
-        while not (stop.is_set() or (command.drain and left <= 0)):
+        left = mover.behind() if command.drain else math.inf
+        looked_on, until = None, math.inf
+        while left > 0 and time.monotonic() < until:
+            if stop.is_set() and until == math.inf:
+                left, until = mover.behind(), time.monotonic() + LAST_SECONDS
             if looked_on != (today := datetime.now(UTC).date()):
                 store.erase_days_before(settings.seal.day_key_days)
                 looked_on = today
@@ -48,7 +64,7 @@ def run(command: Seal, settings: Settings) -> int:
             left -= mover.position - before
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
-    if stop.is_set() and command.drain:
+    if stop.is_set() and command.drain and left > 0:
         raise Interrupted("The drain was stopped before its end. Start it again to go on.")
     return moved
 
@@ -74,9 +90,28 @@ def opened_store(connection: Connection, settings: Settings, is_new: bool) -> Ke
 
 def _mover(connection: Connection, kept: Mapping[str, Topic], store: KeyStore, settings: Settings) -> Mover:
     wire_of, fields = wires(settings), settings.seal.columns
+    most_bytes = _most_bytes(connection, [topic.name for topic in kept.values()])
 
     def change(messages: Sequence[tuple[str, Message]]) -> Sequence[Message]:
+        changed = []
         with store.minting() as keys:
-            return [sealed(message, kept[name], wire_of[kept[name].name], fields, keys) for name, message in messages]
+            for name, message in messages:
+                topic = kept[name]
+                changed.append(sealed(message, topic, wire_of[topic.name], fields, keys, most_bytes[topic.name]))
+                if is_cut(message, changed[-1]):
+                    sys.stderr.write(
+                        f"pts: a record of {name} is too large for {topic.name} once it is sealed: its beginning is "
+                        "sealed whole, and will be in quarantine as malformed\n"
+                    )
+        return changed
 
     return Mover(connection, {name: topic.name for name, topic in kept.items()}, change)
+
+
+def _most_bytes(connection: Connection, names: Sequence[str]) -> dict[str, int]:
+    """How large a value may be by topic: what the topic takes, and this project's producers."""
+    states = topic_states(connection, names)
+    if missing := [name for name in names if name not in states]:
+        raise TopicMismatch(f"There is no topic {', '.join(missing)} at {connection}. `pts topics` creates it.")
+    limits = {name: int(state.config["max.message.bytes"]) for name, state in states.items()}
+    return {name: min(limit, LARGEST_RECORD_BYTES) - AROUND_A_VALUE_BYTES for name, limit in limits.items()}

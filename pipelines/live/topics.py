@@ -14,6 +14,7 @@ from pipelines.io.kafka.admin import (
     end_offsets,
     give_logins,
     give_rights,
+    take_rights,
     topic_states,
 )
 from pipelines.io.kafka.connection import GROUP, Connection, login_passwords
@@ -35,6 +36,10 @@ RIGHTS = (
 includes to describe. Who may write the input topics, `rights_of_producers` says."""
 
 
+WRITERS_IN_CLEAR = tuple(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS)
+"""Where nothing is sealed. Where it is, a broker of before has given these, too, and they are taken back."""
+
+
 def wanted_topics(settings: Settings) -> tuple[Topic, ...]:
     """The topics of the contract, and where personal fields are sealed those that producers write instead."""
     return (*TOPICS, *intake_topics(settings))
@@ -50,11 +55,13 @@ def rights_of_producers(settings: Settings) -> tuple[Right, ...]:
     """Where personal fields are sealed, nobody but the sealer writes what is kept."""
     intake = intake_topics(settings)
     if not intake:
-        return tuple(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS)
+        return WRITERS_IN_CLEAR
     return (
         *(Right("simulator", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in intake),
         *(Right("sealer", topic.name, ("READ",)) for topic in intake),
-        *(Right("sealer", topic.name, ("WRITE",)) for topic in INPUT_TOPICS),
+        *(Right("job", topic.name, ("DESCRIBE",)) for topic in intake),  # how far the sealer is, `pts health` says
+        Right("job", SEALER, ("DESCRIBE",), kind="GROUP"),
+        *(Right("sealer", topic.name, ("WRITE", "DESCRIBE_CONFIGS")) for topic in INPUT_TOPICS),
         Right("sealer", SEALER, ("READ",), kind="GROUP"),
         Right("sealer", SEALER, ("WRITE", "DESCRIBE"), kind="TRANSACTIONAL_ID"),
     )
@@ -90,6 +97,8 @@ def run(_command: commands.Topics, settings: Settings) -> tuple[str, ...]:
     if settings.profile == "secure":
         give_logins(connection, login_passwords(settings.home))
         give_rights(connection, rights(settings))
+        if settings.seal.enabled:
+            take_rights(connection, WRITERS_IN_CLEAR)
     return tuple(topic.name for topic in missing)
 
 

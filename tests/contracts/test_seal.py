@@ -3,10 +3,11 @@
 import pytest
 
 from pipelines.contracts.decode import decoded
-from pipelines.contracts.envelope import day_of, new_key, opened_fields, opened_value
+from pipelines.contracts.encode import encoded
+from pipelines.contracts.envelope import day_of, largest_sealed, new_key, opened_fields, opened_value
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
-from pipelines.contracts.seal import sealed
+from pipelines.contracts.seal import is_cut, sealed
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
 
@@ -82,6 +83,37 @@ def test_what_is_not_understood_is_sealed_whole_under_the_key_of_its_day(key: by
     assert day_of(kept.value) == "2026-01-01"
     assert opened_value(kept.value, keys.day, "ship-events") == value
     assert opened_value(kept.value, None, "ship-events") is None
+
+
+@pytest.mark.parametrize("wire", [Wire("csv"), Wire("json")], ids=["csv", "json"])
+@pytest.mark.parametrize("length", [700, 1_000, 30_000])
+def test_what_has_no_room_when_it_is_sealed_is_sealed_whole_or_its_beginning_is(length: int, wire: Wire) -> None:
+    """The text of control characters would be six times as long within an envelope, and 700 bytes fit whole."""
+    keys, most = FixedKeys(), 1_500
+    texts = dict.fromkeys(field.column for field in SHIP_EVENTS.fields)
+    texts |= {
+        "tracking_number": "42",
+        "occurred_at": "2026-01-01T10:05:00Z",
+        "event_code": "A1",
+        "current_stop_id": "3",
+    }
+    clear = Message(encoded(texts | {"status_description": "\x01" * length}, SHIP_EVENTS, wire.format), b"42", AT_MS)
+    assert clear.value is not None
+    kept = sealed(clear, SHIP_EVENTS, wire, FIELDS, keys, most)
+    assert kept.value is not None
+    assert len(kept.value) <= most
+    assert kept.key == b"42"
+    opened = opened_value(kept.value, keys.day, "ship-events")
+    assert opened is not None
+    assert clear.value.startswith(opened)
+    assert is_cut(clear, kept) == (len(clear.value) > largest_sealed(most)) == (opened != clear.value)
+    assert not is_cut(clear, sealed(clear, SHIP_EVENTS, wire, FIELDS, keys))
+
+
+def test_key_of_megabytes_is_not_kept() -> None:
+    keys = FixedKeys()
+    kept = sealed(Message(b"malformed", b"0" * 2_000_000 + b"42", AT_MS), SHIP_EVENTS, Wire("csv"), FIELDS, keys)
+    assert kept.key is None
 
 
 def test_scan_out_of_time_is_sealed_by_its_fields_and_stays_out_of_time() -> None:

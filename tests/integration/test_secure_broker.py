@@ -28,14 +28,15 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.contracts.topics import PACKAGE_REPORTS
 from pipelines.errors import AccessRefused
-from pipelines.io.kafka import admin, consumer
+from pipelines.io.kafka import admin, consumer, mover
+from pipelines.io.kafka.admin import records_between
 from pipelines.io.kafka.connection import Connection, Principal, secrets_of
 from pipelines.io.kafka.log import KafkaLog, OffsetRange
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.spark import spark_job
 from pipelines.kafka_security import Security
-from pipelines.live import topics
-from pipelines.settings import Kafka, Settings
+from pipelines.live import seal, topics
+from pipelines.settings import Kafka, Seal, Settings
 from pipelines.stack import certificates, simulate, stack
 from tests.brokers import drain, embedded
 from tests.canaries import in_files, watched
@@ -120,6 +121,40 @@ def test_api_reads_reports_and_writes_none_also_where_the_broker_began_without_i
     found = admin.extent(connection, name)
     read = next(batch for batch in consumer.follow(connection, name, found.begin) if batch)
     assert read
+
+
+def test_where_fields_are_sealed_the_sealer_alone_reads_intake_and_writes_what_is_kept(
+    spark: SparkSession, secure: Settings
+) -> None:
+    """Also on a broker that had let the simulator write there."""
+    sealing = secure.model_copy(update={"seal": Seal(enabled=True)})
+    topics.run(commands.Topics(), sealing)
+    try:
+        simulate.run(FEED.model_copy(update={"count": 500}), sealing)
+        command = commands.Seal(drain=True, new_keys=True)  # earlier tests have written in clear
+        assert seal.run(command, sealing) == 500
+        intake = [topic.name for topic in topics.intake_topics(sealing)]
+        assert (
+            records_between(
+                admin.group_offsets(Connection.of(sealing), mover.NAME, intake),
+                admin.end_offsets(Connection.of(sealing), intake),
+            )
+            == 0
+        )
+        refused: list[tuple[Client, Principal, str]] = [
+            *((produces, "simulator", name) for name in ("ship-events", "ship-routes")),
+            *((consumes, who, "ship-events-intake") for who in ("simulator", "job")),
+            (asks, "api", "ship-events-intake"),
+            *((produces, who, "ship-events-intake") for who in ("sealer", "job")),
+            (consumes, "sealer", "ship-events"),
+            (produces, "sealer", "package-reports"),
+        ]
+        for client, principal, topic in refused:
+            with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
+                client(Connection.of(sealing, principal), topic, spark)
+    finally:
+        topics.run(commands.Topics(), secure)
+    produces(Connection.of(secure, "simulator"), "ship-routes", spark)
 
 
 def test_job_may_set_the_offsets_of_the_mirrored_group_and_nobody_else(secure: Settings) -> None:

@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin._acl import AclBinding, AclOperation, AclPermissionType
+from confluent_kafka.admin._acl import AclBinding, AclBindingFilter, AclOperation, AclPermissionType
 from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource
 from confluent_kafka.admin._listoffsets import OffsetSpec
 from confluent_kafka.admin._resource import ResourcePatternType, ResourceType
@@ -172,6 +172,26 @@ def give_rights(connection: Connection, rights: Iterable[Right]) -> None:
             client.result(future)
 
 
+def take_rights(connection: Connection, rights: Iterable[Right]) -> None:
+    """Takes rights away, where they were given."""
+    with _reaching(connection) as client:
+        exactly = [
+            AclBindingFilter(
+                acl.restype,
+                acl.name,
+                acl.resource_pattern_type,
+                acl.principal,
+                acl.host,
+                acl.operation,
+                acl.permission_type,
+            )
+            for right in rights
+            for acl in right.acls()
+        ]
+        for future in client.delete_acls(exactly, request_timeout=TIMEOUT_SECONDS).values():
+            client.result(future)
+
+
 def give_logins(connection: Connection, passwords: Mapping[Principal, str]) -> None:
     """Gives principals a login (SCRAM-SHA-512); who has one keeps it."""
     with _reaching(connection) as client:
@@ -222,6 +242,23 @@ def commit_group_offsets(connection: Connection, group: str, offsets: Mapping[st
 
     with _reaching(connection) as client:
         once_decided(altered)
+
+
+def group_offsets(connection: Connection, group: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
+    """topic -> partition -> the offset from which a consumer group goes on, where it has begun."""
+    wanted = set(topics)
+
+    def listed() -> dict[str, dict[int, int]]:
+        asked = [ConsumerGroupTopicPartitions(group)]
+        (future,) = client.list_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS).values()
+        offsets: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
+        for part in client.result(future).topic_partitions:
+            if part.topic in wanted and part.offset >= 0:
+                offsets[part.topic][part.partition] = part.offset
+        return offsets
+
+    with _reaching(connection) as client:
+        return once_decided(listed)
 
 
 def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
