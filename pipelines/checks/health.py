@@ -6,11 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from pipelines.commands import Health
-from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.contracts.topics import INPUT_TOPICS, intake_of
 from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.kafka.admin import end_offsets, records_between
+from pipelines.io.kafka.admin import begin_offsets, end_offsets, group_offsets, records_between
 from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.mover import NAME as SEALER
 from pipelines.io.processes import airflow
 from pipelines.io.processes.supervisor import Supervisor
 from pipelines.settings import Settings
@@ -103,6 +104,12 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     limits, reader = settings.health, LakeReader(settings.lake_root)
     yield from of_the_job(settings, reader, now)
     yield Reading("lag_records", _behind(settings, reader), limits.lag_records, SLOW)
+    if settings.seal.enabled:
+        yield Reading(
+            "unsealed_records", _unsealed(settings), limits.lag_records,
+            "`pts seal` does not run, or does not keep up: intake topics let go of records after "
+            f"{settings.seal.intake_hours} h (PTS_SEAL__INTAKE_HOURS)",
+        )  # fmt: skip
     (scattered,) = reader.query(SCATTERED).to_pylist()
     yield Reading(
         "scattered_packages", scattered["package_count"], 0,
@@ -152,6 +159,19 @@ def reached(reader: LakeReader) -> dict[str, dict[int, int]]:
     for row in reader.query(POSITION).to_pylist():
         offsets.setdefault(row["kafka_topic"], {})[row["kafka_partition"]] = row["end_offset"]
     return offsets
+
+
+def _unsealed(settings: Settings) -> int:
+    """Records of the intake topics that `pts seal` has not moved."""
+    names = [intake_of(topic, settings.seal.intake_hours).name for topic in INPUT_TOPICS]
+    connection = Connection.of(settings)
+    position = group_offsets(connection, SEALER, names)
+    first = begin_offsets(connection, names)
+    reached = {
+        name: {partition: max(offset, position[name].get(partition, 0)) for partition, offset in first[name].items()}
+        for name in names
+    }
+    return records_between(reached, end_offsets(connection, names))
 
 
 def _behind(settings: Settings, reader: LakeReader) -> int:

@@ -21,7 +21,8 @@ def add_to(app: typer.Typer) -> None:
 
 def up(
     services: Annotated[
-        list[str] | None, typer.Argument(help="broker, stream, simulate, api, board, airflow; none: all of them.")
+        list[str] | None,
+        typer.Argument(help="broker, stream, seal, simulate, api, board, airflow; none: all that there are."),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
 ) -> None:

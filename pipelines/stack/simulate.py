@@ -11,7 +11,7 @@ from typing import Any, Protocol
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import TopicMismatch
-from pipelines.io.kafka.admin import begin_offsets, end_offsets, topic_states
+from pipelines.io.kafka.admin import begin_offsets, end_offsets, records_between, topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.processes.signals import signals_ask_to_stop
@@ -49,8 +49,8 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
     """Appends until the packages are through, the count or duration is reached, or SIGTERM or SIGINT asks to stop.
 
     In each of these cases all that was handed over is flushed, and the log holds a prefix of the feed. With `resume`
-    the run leaves that prefix out: as many records as the input topics hold, on the assumption that they hold nothing
-    but this feed.
+    the run leaves that prefix out: as many records as the input topics hold, or intake topics ever got, on the
+    assumption that this is nothing but this feed.
 
     Raises:
         BrokerUnavailable: no broker answers, or one does not take a record.
@@ -74,7 +74,7 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
     )
     with signals_ask_to_stop() as stop:
         if command.resume:
-            _leave_out(_records_in(connection, names), records, stop)
+            _leave_out(_records_in(connection, names, settings.seal.enabled), records, stop)
         limited = islice(records, command.count)
         return append_paced(limited, command.rate, command.duration_seconds, _Log(connection, names), stop)
 
@@ -117,9 +117,10 @@ def append_paced(
     )
 
 
-def _records_in(connection: Connection, topics: list[str]) -> int:
-    begin, end = begin_offsets(connection, topics), end_offsets(connection, topics)
-    return sum(sum(end[topic].values()) - sum(begin[topic].values()) for topic in topics)
+def _records_in(connection: Connection, topics: list[str], are_intake: bool) -> int:
+    """How many they hold. Intake topics let go of their oldest: of those, how many they ever got."""
+    end = end_offsets(connection, topics)
+    return records_between({} if are_intake else begin_offsets(connection, topics), end)
 
 
 def _leave_out(count: int, records: Iterator[Record], stop: threading.Event) -> None:

@@ -16,14 +16,15 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.ports import why_unusable
 from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
-from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor
+from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor, services_of
 from pipelines.live import topics
+from pipelines.live.seal import SEALING_IS_OFF
 from pipelines.settings import Api, Board, Settings
 from pipelines.stack import airflow, broker
 from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself
 
 BROKER_READY_SECONDS = 60.0
-STOP_SECONDS = 140.0
+STOP_SECONDS = 160.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
 STOP_ORDER = (
@@ -32,6 +33,7 @@ STOP_ORDER = (
     "airflow-scheduler",
     "stream",
     "simulate",
+    "seal",
     "airflow-dag-processor",
     "airflow-api-server",
     "broker",
@@ -48,7 +50,10 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
 
     The simulated feed goes to a broker of somebody's own only by name. Raises `InvalidInput`.
     """
-    known = [name for name in SERVICES if name not in GROUPED] + list(GROUPS)
+    if "seal" in named and not settings.seal.enabled:
+        raise InvalidInput(SEALING_IS_OFF)
+    there = services_of(settings)
+    known = [name for name in there if name not in GROUPED] + list(GROUPS)
     if unknown := sorted(set(named) - set(known)):
         raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(known)}.")
     if "broker" in named and not settings.has_embedded_broker:
@@ -56,20 +61,20 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
             f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
             "Unset it for the embedded one."
         )
-    chosen = _asked_for(named)
+    chosen = _asked_for(named, settings)
     unnamed = {"broker", "simulate"} - set(named)
     wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - unnamed
-    return tuple(name for name in SERVICES if name in wanted)
+    return tuple(name for name in there if name in wanted)
 
 
-def _asked_for(named: Sequence[str]) -> set[str]:
-    return {service for name in named for service in GROUPS.get(name, (name,))} or set(SERVICES)
+def _asked_for(named: Sequence[str], settings: Settings) -> set[str]:
+    return {service for name in named for service in GROUPS.get(name, (name,))} or set(services_of(settings))
 
 
 def services(settings: Settings) -> dict[str, Service]:
-    """Every service as it stands, by name."""
+    """Every service of the deployment as it stands, by name."""
     found = Supervisor(settings).services()
-    return {name: found[name] for name in SERVICES}
+    return {name: found[name] for name in SERVICES if name in found}
 
 
 def is_running(settings: Settings) -> bool:
@@ -124,10 +129,10 @@ def running(named: Sequence[str], settings: Settings, say: Say) -> Iterator[Watc
 
 
 def stop(settings: Settings, say: Say) -> bool:
-    """Stops whatever runs: the job at a batch boundary, then the feed, then the broker. Returns whether anything ran.
+    """Stops whatever runs: the job at a batch boundary, the feed, the sealer, then the broker.
 
-    Done when every process is gone. Processes of a supervisor that was killed are found by their pid locks and stopped
-    as well.
+    Returns whether anything ran, when every process is gone. Processes of a supervisor that was killed are found by
+    their pid locks and stopped as well.
     """
     supervisor = Supervisor(settings)
     pid = supervisor.pid
@@ -139,7 +144,7 @@ def stop(settings: Settings, say: Say) -> bool:
             _end(pid, signal.SIGKILL)
             _wait(lambda: supervisor.pid is None, ORPHAN_STOP_SECONDS)
     found = services(settings)
-    orphans = [found[name] for name in STOP_ORDER if found[name].is_alive]
+    orphans = [found[name] for name in STOP_ORDER if name in found and found[name].is_alive]
     for service in orphans:
         with suppress(OSError):
             say(f"Stopping {service.name}, process {service.pid}, which its supervisor left behind …")
@@ -158,7 +163,7 @@ def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
     ]:
         raise StackError(f"A supervisor that died left {', '.join(orphans)} running. `pts down` stops that.")
     missing = tuple(name for name in wanted if not found[name].is_alive)
-    if not _asked_for(named) & set(missing):
+    if not _asked_for(named, settings) & set(missing):
         already = " and ".join(named or wanted)
         runs = "run" if " and " in already else "runs"
         raise StackError(f"{already} already {runs} in {settings.home.resolve()}. `pts down` stops the stack.")
@@ -230,10 +235,15 @@ def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> 
 def _stop_orphan(service: Service, settings: Settings) -> None:
     assert service.pid is not None
     _end(service.pid, signal.SIGTERM)
-    if not _wait(lambda: not services(settings)[service.name].is_alive, ORPHAN_STOP_SECONDS):
+    if not _wait(lambda: not _lives(service.name, settings), ORPHAN_STOP_SECONDS):
         # Each service leads a group of its own, to which a JVM that it started belongs.
         with suppress(ProcessLookupError):
             os.killpg(service.pid, signal.SIGKILL)
+
+
+def _lives(name: str, settings: Settings) -> bool:
+    found = services(settings)
+    return name in found and found[name].is_alive
 
 
 def _end(pid: int, with_signal: signal.Signals) -> None:

@@ -15,7 +15,7 @@ from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
-from pipelines.settings import Quality, Settings
+from pipelines.settings import Quality, Seal, Settings
 from pipelines.state import heartbeat
 from tests.healthy_lake import healthy_lake
 from tests.oracle.makers import at
@@ -95,6 +95,21 @@ def test_lag_counts_no_partition_that_is_ahead_and_the_job_may_go_on_meanwhile(
     (lag,) = (each.value for each in health.run(Health(), settings, NOW) if each.name == "lag_records")
     assert lag == 4
     assert asked == ["ledger", "log"]
+
+
+def test_records_that_wait_to_be_sealed_are_counted(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of one partition was moved yet, of another up to offset 7; of the third, what was moved is gone."""
+    intake, routes = "ship-events-intake", "ship-routes-intake"
+    ends = {intake: {0: 4, 1: 9, 2: 30}, routes: {0: 0}}
+    reached = health.reached(LakeReader(settings.lake_root))
+    monkeypatch.setattr(health, "end_offsets", lambda _, names: ends if intake in names else reached)
+    monkeypatch.setattr(health, "begin_offsets", lambda *_: {intake: {0: 1, 1: 2, 2: 30}, routes: {0: 0}})
+    monkeypatch.setattr(health, "group_offsets", lambda *_: {intake: {1: 7, 2: 30}, routes: {}})
+    sealing = settings.model_copy(update={"seal": Seal(enabled=True)})
+    (found,) = (each for each in health.run(Health(), sealing, NOW) if each.name == "unsealed_records")
+    assert (found.value, found.is_met) == (5, True)
+    assert "unsealed_records" in unmet(limited(sealing, lag_records=4))
+    assert "unsealed_records" not in {each.name for each in health.run(Health(), settings, NOW)}
 
 
 def test_lake_at_a_uri_is_healthy_without_a_heartbeat(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,11 +16,11 @@ from confluent_kafka.admin import AdminClient
 from pipelines import commands, metrics
 from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
-from pipelines.io.kafka import admin
+from pipelines.io.kafka import admin, mover
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
-from pipelines.settings import Broker, Kafka, Metrics, Settings
+from pipelines.settings import Broker, Kafka, Metrics, Seal, Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import stack
 from tests.exposed import documented, exposed
@@ -78,6 +78,49 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert log.read_text() == ""
     assert "Nothing is running" in pts(stack_settings, "down").stdout
     assert permitted_beyond(0o077, stack_settings.home) == {}, "logs and the broker's data are nobody else's"
+
+
+@pytest.mark.long
+def test_stack_that_seals_brings_the_feed_to_the_kept_topics_and_goes_on_with_it(stack_settings: Settings) -> None:
+    """Its records are of a time at which intake topics let go of them at once."""
+    settings = stack_settings.model_copy(update={"seal": Seal(enabled=True)})
+    connection = Connection.of(settings)
+    intake, kept = (["ship-events-intake", "ship-routes-intake"], ["ship-events", "ship-routes"])
+    seen = 0
+    for _ in range(2):
+        stack.start(["seal", "simulate"], settings, silent)
+        log = settings.home / "logs" / "seal.log"
+        wait_for_more(connection, kept, seen + 500, log)
+        assert {name for name, each in stack.services(settings).items() if each.is_alive} == {
+            "broker",
+            "seal",
+            "simulate",
+        }
+        end_service(settings, "simulate")
+        wait_until(
+            lambda: admin.group_offsets(connection, mover.NAME, intake) == admin.end_offsets(connection, intake), log
+        )
+        end_service(settings, "seal")
+        seen = held(connection, kept)
+        stack.stop(settings, silent)
+    assert json.loads(pts(settings, "status", "--json").stdout)["services"]["seal"]["state"] == "STOPPED"
+
+
+def wait_for_more(connection: Connection, topics: list[str], than: int, log: Path) -> None:
+    wait_until(lambda: held(connection, topics) > than, log)
+
+
+def held(connection: Connection, topics: list[str]) -> int:
+    return sum(sum(offsets.values()) for offsets in admin.end_offsets(connection, topics).values())
+
+
+def end_service(settings: Settings, name: str) -> None:
+    """As the supervisor ends it."""
+    pid = stack.services(settings)[name].pid
+    assert pid
+    os.kill(pid, signal.SIGTERM)
+    wait_until(lambda: not stack.services(settings)[name].is_alive, settings.home / "logs" / f"{name}.log")
+    assert not stack.services(settings)[name].has_failed
 
 
 @pytest.mark.usefixtures("closed_terminal_ends_processes")

@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.commands import Simulate
 from pipelines.errors import TopicMismatch
-from pipelines.settings import Kafka, Settings
+from pipelines.settings import Kafka, Seal, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
 
@@ -52,6 +52,18 @@ def log(monkeypatch: pytest.MonkeyPatch) -> MemoryLog:
 
 def command(**parameters: object) -> Simulate:
     return Simulate.model_validate({"seed": 5, "packages": 300, "rate": 0, "start": START, **parameters})
+
+
+def test_sealed_feed_goes_on_also_where_its_intake_has_let_go_of_records(
+    log: MemoryLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, end = {0: 500, 1: 200}, {0: 600, 1: 200}
+    sealing = SETTINGS.model_copy(update={"seal": Seal(enabled=True)})
+    for name, offsets in (("begin_offsets", begin), ("end_offsets", end)):
+        monkeypatch.setattr(simulate, name, lambda _servers, names, of=offsets: {names[0]: of, names[1]: {0: 0}})
+    assert simulate.run(command(count=10, resume=True), sealing).records == 10
+    intake = [record._replace(topic=f"{record.topic}-intake") for record in feed(5, 300, START, "csv", "json")]
+    assert log.records == intake[800:810]
 
 
 def test_all_packages_are_appended_and_flushed_in_the_formats_of_the_settings(log: MemoryLog) -> None:

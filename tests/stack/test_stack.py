@@ -19,7 +19,7 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
-from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Settings
+from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Settings
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
 
@@ -58,6 +58,40 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
 )
 def test_named_services_bring_what_they_need(named: tuple[str, ...], kafka: Kafka, wanted: tuple[str, ...]) -> None:
     assert stack.wanted_services(named, Settings(kafka=kafka)) == wanted
+
+
+SEALING = Seal(enabled=True)
+
+
+@pytest.mark.parametrize(
+    ("named", "kafka", "wanted"),
+    [
+        ((), Kafka(), ("broker", "stream", "seal", "simulate", "api", "board", *AIRFLOW)),
+        ((), EXTERNAL, ("stream", "seal", "api", "board", *AIRFLOW)),
+        (("seal",), Kafka(), ("broker", "seal")),
+        (("stream",), Kafka(), ("broker", "stream")),
+    ],
+)
+def test_sealer_is_a_service_where_fields_are_sealed(
+    named: tuple[str, ...], kafka: Kafka, wanted: tuple[str, ...]
+) -> None:
+    assert stack.wanted_services(named, Settings(kafka=kafka, seal=SEALING)) == wanted
+
+
+def test_sealer_that_is_named_where_sealing_is_off_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="PTS_SEAL__ENABLED=true"):
+        stack.wanted_services(["seal"], Settings())
+
+
+def test_sealer_is_listed_where_fields_are_sealed_and_wherever_it_runs(tmp_path: Path) -> None:
+    sealing, open_ = Settings(home=tmp_path, seal=SEALING), Settings(home=tmp_path)
+    assert "seal" in stack.services(sealing)
+    assert "seal" not in stack.services(open_)
+    (tmp_path / "run").mkdir()
+    with process_holding(tmp_path / "run" / "seal.pid") as sealer:
+        assert stack.services(open_)["seal"].pid == sealer.pid
+        stack.stop(open_, lambda _: None)
+        assert sealer.wait(timeout=10) != 0
 
 
 def test_broker_beside_an_external_one_is_refused() -> None:

@@ -32,6 +32,7 @@ CONFIGURATION = Path(pipelines.__file__).parent.parent / "infra" / "supervisor" 
 SERVICES: dict[str, commands.Command] = {
     "broker": commands.Broker(),
     "stream": commands.Stream(),
+    "seal": commands.Seal(),
     "simulate": commands.Simulate(resume=True),
     "api": commands.Api(),
     "board": commands.Board(),
@@ -40,7 +41,7 @@ SERVICES: dict[str, commands.Command] = {
     # the API server reads the logs of tasks from the same folder; nobody else is to ask for them over a port
     "airflow-scheduler": commands.Airflow(arguments=("scheduler", "--skip-serve-logs")),
 }
-"""In the order of their start."""
+"""In the order of their start. `seal` is for a deployment in which personal fields are sealed."""
 
 GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow-"))}
 """Services that are started together, by the name that stands for them."""
@@ -90,15 +91,19 @@ class Supervisor:
         return self._home / "logs" / f"{service}.log"
 
     def services(self) -> dict[str, Service]:
-        """Every service, by name. While the supervisor stops or is gone, what the pid locks tell."""
+        """Every service of the deployment, by name, and those that run nevertheless. While the supervisor stops or is
+        gone, what the pid locks tell.
+        """
         try:
-            return (
+            found = (
                 {info["name"]: self._service(info) for info in self._call("getAllProcessInfo")}
                 if self.pid
                 else self._held("ORPHANED")
             )
         except (OSError, xmlrpc.client.Error):
-            return self._held("STOPPING" if self.pid else "ORPHANED")
+            found = self._held("STOPPING" if self.pid else "ORPHANED")
+        there = services_of(self._settings)
+        return {name: service for name, service in found.items() if name in there or service.is_alive}
 
     def start(self, service: str) -> None:
         """Starts a service and returns at once. Raises `StackError` when its command cannot be run.
@@ -208,6 +213,11 @@ class Supervisor:
             socket = _short_folder() / "supervisor.sock"
         (self._run / "socket").write_text(str(socket), encoding="utf-8")
         return str(socket)
+
+
+def services_of(settings: Settings) -> tuple[str, ...]:
+    """The services that a deployment has, in the order of their start."""
+    return tuple(name for name in SERVICES if name != "seal" or settings.seal.enabled)
 
 
 def _short_folder() -> Path:
