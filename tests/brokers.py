@@ -1,22 +1,24 @@
 """Real brokers, started by the product's own code, and logs on them."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.graph import FLOWS, Flow
+from pipelines.io.kafka import mover
 from pipelines.io.kafka.admin import topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
-from pipelines.settings import Api, Board, Broker, Kafka, Profile, Settings
+from pipelines.settings import Api, Board, Broker, Kafka, Profile, Seal, Settings
 from tests.integration.topic_deletion import delete_topics
 from tests.ports import unused_ports
 
@@ -56,3 +58,21 @@ def empty_log(broker: str, home: Path, **kafka: Any) -> Iterator[Settings]:
         yield settings
     finally:
         delete_topics(broker, *topic_states(Connection(broker), topics.NAMES))
+
+
+@contextmanager
+def sealing_log(broker: str, home: Path) -> Iterator[Settings]:
+    """The same where personal fields are sealed, in two partitions."""
+    settings = Settings(
+        home=home, kafka=Kafka(bootstrap_servers=broker, partitions=2), seal=Seal(enabled=True, intake_hours=96)
+    )
+    names = [topic.name for topic in topics.wanted_topics(settings)]
+    assert topics.run(commands.Topics(), settings) == tuple(names), f"{broker} still has another test's log"
+    try:
+        yield settings
+    finally:
+        delete_topics(broker, *topic_states(Connection(broker), names))
+        client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
+        done = client.delete_consumer_groups([mover.NAME], request_timeout=5)[mover.NAME]
+        with suppress(KafkaException):  # of a test that moved nothing
+            done.result(10)

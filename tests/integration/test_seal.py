@@ -1,55 +1,63 @@
 """Sealing and erasure on a real broker: each record once, and nothing in clear that stays."""
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import closing, suppress
-from datetime import UTC, datetime
+from contextlib import closing, nullcontext, suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import confluent_kafka
+import pyarrow.parquet as pq
 import pytest
-from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from pyspark.sql import SparkSession
 
 from pipelines import commands
-from pipelines.contracts.envelope import opened_fields
-from pipelines.errors import AnotherWriter, KeysUnavailable
+from pipelines.contracts.envelope import day_of, opened_fields, opened_value
+from pipelines.contracts.judge import Message, judged
+from pipelines.contracts.rules import Reason
+from pipelines.contracts.topics import LARGEST_INTAKE_BYTES, SHIP_EVENTS
+from pipelines.errors import AnotherWriter, BrokerUnavailable, KeysUnavailable
+from pipelines.io.delta import files
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka import mover
-from pipelines.io.kafka.admin import topic_states
+from pipelines.io.kafka.admin import EMBEDDED_BROKER
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import messages
 from pipelines.io.kafka.mover import Mover
-from pipelines.io.kafka.producer import LogProducer
+from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, LogProducer
 from pipelines.io.keys.key_store import KeyStore
-from pipelines.live import erase, seal, topics
-from pipelines.settings import Kafka, Seal, Settings
-from tests.brokers import drain
+from pipelines.io.processes.signals import StopRequest
+from pipelines.live import erase, seal
+from pipelines.maintenance.compact import compact
+from pipelines.queries import quarantine
+from pipelines.queries.explain import explanation
+from pipelines.queries.report import package_report
+from pipelines.queries.sql import query
+from pipelines.replay import build, compare, promote, rollback
+from pipelines.replay.compared import Compared
+from pipelines.settings import Settings
+from pipelines.state.lake_choices import wires
+from tests.board import makers as board
+from tests.brokers import drain, sealing_log
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
 AT = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 """Intake topics let go of what is older than their retention."""
+FIELDS = ("postal_code", "city", "status_description")
+MASKS = (("[sealed]",) * 3, ("[erased]",) * 3)
 CODE, CITY, TEXT = "QX-774411", "Unverwechselbarstadt", "left with the neighbour Zyxwvut"
 PLAIN = tuple(text.encode() for text in (CODE, CITY, TEXT))
 
 
 @pytest.fixture
 def settings(broker: str, tmp_path: Path) -> Iterator[Settings]:
-    made = Settings(
-        home=tmp_path, kafka=Kafka(bootstrap_servers=broker, partitions=2), seal=Seal(enabled=True, intake_hours=96)
-    )
-    topics.run(commands.Topics(), made)
-    yield made
-    names = [topic.name for topic in topics.wanted_topics(made)]
-    delete_topics(broker, *topic_states(Connection(broker), names))
-    client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
-    done = client.delete_consumer_groups([mover.NAME], request_timeout=5)[mover.NAME]
-    with suppress(KafkaException):  # of a test that moved nothing
-        done.result(10)
+    with sealing_log(broker, tmp_path) as made:
+        yield made
 
 
 def scan(number: int, minute: int) -> bytes:
@@ -60,6 +68,14 @@ def produce(settings: Settings, *values: tuple[bytes, bytes]) -> None:
     producer = LogProducer(Connection.of(settings))
     producer.append(("ship-events-intake", key, value, int(AT.timestamp() * 1_000)) for key, value in values)
     producer.flush()
+
+
+def configure(settings: Settings, topic: str, name: str, value: str) -> None:
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    client = AdminClient({"bootstrap.servers": settings.bootstrap_servers})
+    for altered in client.incremental_alter_configs([resource]).values():
+        altered.result()
 
 
 def kept(settings: Settings) -> list[tuple[bytes | None, bytes]]:
@@ -104,6 +120,17 @@ def test_record_is_kept_once_wherever_sealing_is_killed(
     assert sorted(key or b"" for key, _ in kept(settings)) == sorted(b"%d" % number for number in range(1, 21))
 
 
+def test_sealer_that_is_asked_to_stop_leaves_nothing_in_clear_behind(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = StopRequest()
+    asked.set()
+    monkeypatch.setattr(seal, "signals_ask_to_stop", lambda: nullcontext(asked))
+    produce(settings, *((b"%d" % number, scan(number, 0)) for number in range(1, 21)))
+    assert seal.run(commands.Seal(), settings) == 20
+    assert seal.run(commands.Seal(drain=True), settings) == 0
+
+
 def test_second_sealer_fences_the_first(settings: Settings) -> None:
     into: dict[str, str] = {"ship-events-intake": "ship-events"}
     echo: Callable[[Any], Any] = lambda moved: [message for _, message in moved]  # noqa: E731
@@ -125,33 +152,144 @@ def test_lost_key_store_is_not_replaced_in_silence(settings: Settings) -> None:
     assert settings.key_store.exists()
 
 
-def test_erased_package_is_in_clear_nowhere_and_its_neighbour_is_still_readable(
+@pytest.mark.parametrize("is_of_before", [False, True], ids=["refused", "from before"])
+def test_record_that_is_small_by_its_compression_alone_stops_no_sealer(is_of_before: bool, settings: Settings) -> None:
+    """Its producer is told. On a topic of before that was a rule, it is moved as far as it has room."""
+    huge = scan(42, 0).replace(TEXT.encode(), TEXT.encode() * 400_000)
+    assert len(huge) > LARGEST_RECORD_BYTES * 3 // 4 > LARGEST_INTAKE_BYTES
+    if not is_of_before:
+        with pytest.raises(BrokerUnavailable, match="too large"):
+            produce(settings, (b"42", huge))
+    else:
+        configure(settings, "ship-events-intake", "compression.type", "producer")
+        produce(settings, (b"42", huge), (b"42", scan(42, 5)))
+        assert sealed(settings) == 2
+        found = [value for key, value in kept(settings) if key == b"42"]
+        assert len(found) == 2
+        assert not any(text in value for value in found for text in PLAIN)
+        assert judged(Message(found[0], b"42"), SHIP_EVENTS, wires(settings)["ship-events"]).reason == Reason.MALFORMED
+        opened = opened_value(found[0], KeyStore(settings.key_store).key_of_day(day_of(found[0]) or ""), "ship-events")
+        assert opened
+        assert huge.startswith(opened)
+    assert sealed(settings) == 0
+
+
+def test_package_is_read_in_clear_with_the_keys_masked_without_them_and_by_nobody_once_it_is_erased(
     spark: SparkSession, settings: Settings
 ) -> None:
-    produce(settings, (b"42", scan(42, 0)), (b"43", scan(43, 0)), (b"42", PLAIN[2] + b", 42"), (PLAIN[0], scan(42, 1)))
-    assert sealed(settings) == 4
+    produce(settings, (b"42", scan(42, 0)), (b"42", scan(42, 0)), (b"43", scan(43, 0)), (b"42", PLAIN[2] + b", 42"))
+    sealed(settings)
     drain(spark, settings)
-    store = KeyStore(settings.key_store)
-    key = store.key_of(42)
+    stranger = settings.model_copy(update={"seal": settings.seal.model_copy(update={"keys": settings.home / "none"})})
+    clear, mask, erased = (dict(zip(FIELDS, texts, strict=True)) for texts in ((CODE, CITY, TEXT), *MASKS))
+    assert [fields_of(row) for row in shown(settings, 42)] == [clear] * 3
+    assert [fields_of(row) for row in shown(stranger, 42)] == [mask] * 3
+    for who in (settings, stranger):
+        assert explanation(42, who).repeats[0].differs == {}
+        masked = query(commands.Sql(query="FROM silver.ship_events", engine="spark"), who).to_pylist()
+        assert {row["status_description"] for row in masked} == {"[sealed]"}
+    rejected = commands.QuarantineShow(reason=Reason.MALFORMED)
+    assert quarantine.shown(rejected, settings)[0]["value"] == f"{TEXT}, 42"
+    assert quarantine.shown(rejected, stranger)[0]["value"] == "[sealed]"
+    for path in ("/packages/42?repeats=true", "/quarantine", "/places"):
+        page = board.client(settings).get(path).text
+        assert not any(text.decode() in page for text in (*PLAIN, b"sealed:1:")), path
+        assert ("[sealed]" in page) == (path != "/places")
+
+    erase.run(commands.Erase(tracking_number=42), settings)
+    assert [fields_of(row) for row in shown(settings, 42)] == [erased] * 3
+    assert [fields_of(row) for row in shown(stranger, 42)] == [mask] * 3
+    assert [fields_of(row) for row in shown(settings, 43)] == [clear] * 3
+
+
+def shown(settings: Settings, number: int) -> list[dict[str, Any]]:
+    """A package's scan and report: in `pts report`, and its scan by `pts sql`."""
+    found = package_report(number, settings)
+    asked = query(commands.Sql(query=f"FROM silver.ship_events WHERE tracking_number = {number}"), settings)
+    return [*map(dict, found.scans), dict(found.report or {}), *asked.to_pylist()]
+
+
+def fields_of(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in FIELDS}
+
+
+@pytest.fixture
+def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the session's broker, which deletes what it lets go of soon, and not a minute later."""
+    entry = ConfigEntry("log.segment.delete.delay.ms", "1000", incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
+    for altered in AdminClient({"bootstrap.servers": broker}).incremental_alter_configs([resource]).values():
+        altered.result()
+    (folder,) = {data.parent.parent for data in tmp_path_factory.getbasetemp().glob("broker*/kafka/data")}
+    return folder
+
+
+@pytest.mark.long
+def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_same(
+    spark: SparkSession, settings: Settings, broker_files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lake, shadows, checkpoint, pages, the key store, and the broker's own files: also after all that copies rows."""
+    for module in (build, promote, rollback):
+        monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
+    for minute in range(3):
+        scans = [(b"%d" % number, scan(number, minute)) for number in (42, 43)]
+        produce(settings, *scans, (b"42", PLAIN[2] + b", 42"), (PLAIN[0], scan(42, minute)))
+        assert sealed(settings) == 4
+        drain(spark, settings)
+    monkeypatch.setattr(files, "MANY_SMALL", 2)
+    assert any(each.is_joined for each in compact(settings.lake_root, timedelta(0)).tables)
+    assert of_a_replay("before", settings).differing == 0
+    promote.run(commands.ReplayPromote(replay_id="before"), settings)
+    rollback.run(commands.ReplayRollback(replay_id="before"), settings)
+    key = KeyStore(settings.key_store).key_of(42)
     assert key is not None
-    assert opened(settings, store, 42) == [{"postal_code": CODE, "city": CITY, "status_description": TEXT}]
+    assert found_in(settings.home, key) == {"seal/keys.sqlite"}
+    topics_with = {
+        path.split("/")[2].partition(".")[0].rstrip("-0123456789") for path in found_in(broker_files, *PLAIN)
+    }
+    assert topics_with == {"ship-events-intake"}, "the search finds what there is"
     before = rows(settings)
 
-    assert erase.run(commands.Erase(tracking_number=42), settings).had_key
-    assert not erase.run(commands.Erase(tracking_number=42), settings).had_key, "called again after it was cut off"
-    produce(settings, (b"42", scan(42, 5)))
-    sealed(settings)
+    erase.run(commands.Erase(tracking_number=42), settings)
+    assert of_a_replay("after", settings).differing == 0
     assert rows(settings) == before
+    produce(settings, (b"42", scan(42, 9)))
+    sealed(settings)
     drain(spark, settings)
+    store = KeyStore(settings.key_store)
+    assert opened(settings, store, 42) == [None] * 4
+    assert opened(settings, store, 43) == [dict(zip(FIELDS, (CODE, CITY, TEXT), strict=True))] * 3
+    assert {row["city"] for row in shown(settings, 42)} == {"[erased]"}
 
-    assert opened(settings, store, 42) == [None, None]
-    assert opened(settings, store, 43) == [{"postal_code": CODE, "city": CITY, "status_description": TEXT}]
-    reports = [each.value for each in messages(Connection.of(settings), "package-reports") if each.key == b"42"]
-    assert None in reports
-    for file in settings.home.rglob("*"):
-        if file.is_file():
-            assert not any(text in file.read_bytes() for text in (*PLAIN, key)), file
-    assert not any(text in value + (key or b"") for key, value in kept(settings) for text in PLAIN)
+    delete_topics(settings.bootstrap_servers, "ship-events-intake", "ship-routes-intake")
+    deadline = time.monotonic() + 120
+    while left := found_in(broker_files, *PLAIN, key):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.5)
+    assert found_in(settings.home, *PLAIN, key) == set()
+    for topic in ("ship-events", "ship-routes", "package-reports"):  # also within compressed batches
+        for each in messages(Connection.of(settings), topic):
+            assert not any(text in (each.value or b"") + (each.key or b"") for text in PLAIN)
+
+
+def of_a_replay(name: str, settings: Settings) -> Compared:
+    """How a replay of all that is in the tables differs from them."""
+    build.run(commands.ReplayBuild(replay_id=name), settings)
+    return compare.run(commands.ReplayCompare(replay_id=name), settings)
+
+
+def found_in(folder: Path, *texts: bytes) -> set[str]:
+    """The files that have one of these in them: as bytes, or as a value of a Parquet file, which may be compressed."""
+    found = set()
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # of a broker, which deletes files meanwhile
+            if file.is_file():
+                held = file.read_bytes()
+                if file.suffix == ".parquet":
+                    held += repr(pq.ParquetFile(file).read().to_pylist()).encode()
+                if any(text in held for text in texts):
+                    found.add(str(file.relative_to(folder)))
+    return found
 
 
 def rows(settings: Settings) -> list[dict[str, Any]]:
