@@ -7,6 +7,7 @@ from lab.mutations import (
     of_messages,
     of_records,
     of_reports,
+    of_sealing,
     of_the_job,
     of_windows,
 )
@@ -21,6 +22,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of_the_job.MUTATIONS,
     *of_history.MUTATIONS,
     *of_compaction.MUTATIONS,
+    *of_sealing.MUTATIONS,
 )
 
 __all__ = ["MUTATIONS", "Mutation"]
