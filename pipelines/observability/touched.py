@@ -75,8 +75,8 @@ def touched(command: Command, settings: Settings) -> Touched:
         case commands.QuarantineRedrive(dry_run=is_dry):
             return made((SILVER_QUARANTINE,), () if is_dry else TABLES)
         case commands.Backfill(tables=names, dry_run=is_dry):
-            follow = (flow.into for flow in FLOWS if flow.turn)
-            chosen = [table for table in follow if not names or table.name in names]
+            caught_up = (flow.into for flow in FLOWS if flow.catch_up_group)
+            chosen = [table for table in caught_up if not names or table.name in names]
             return made((SILVER_SHIP_EVENTS,), () if is_dry else chosen)
         case commands.Rebuild(tables=names):
             return made(SILVER, [table for table in GOLD if table.name in names])

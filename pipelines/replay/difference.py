@@ -131,5 +131,5 @@ def _list(columns: Sequence[str]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """A value as JSON and people read it; bytes are shown as Python writes them, and a mask in place of what is sealed."""
+    """A value as JSON and people read it: bytes as Python writes them, and a mask in place of what is sealed."""
     return value if value is None or isinstance(value, int | float | bool) else masked(str(value))
