@@ -19,12 +19,12 @@ ACCEPTED = (
     f"{TESTS}/test_redrive.py::test_accepted_records_are_in_all_tables_once_and_the_others_stay_with_their_new_reason"
 )
 INTERVAL = "tests/maintenance/test_backfill.py::test_rows_of_the_interval_become_the_oracles_and_no_other_row_changes"
-STAY_AWAY = "tests/maintenance/test_backfill.py::test_windows_that_were_let_go_stay_away"
+STAY_AWAY = "tests/maintenance/test_backfill.py::test_windows_that_were_removed_stay_away"
 CUT_OFF = (
     f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
 )
 
-ANEW = f"{TESTS}/test_expired.py::test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not[rebuilt]"
+ANEW = f"{TESTS}/test_expired.py::test_table_that_is_rebuilt_has_what_was_removed_and_the_archive_has_not[rebuilt]"
 
 EXACT = "A comparison is exact, row for row"
 HEARD = "Who follows package-reports hears what a promotion changes"
@@ -73,7 +73,7 @@ MUTATIONS = (
     Mutation(
         LET_GO, "a package that was removed comes back with a re-driven record",
         f"{REPLAY}/redrive.py", "gone = is_expired(expiry, limit)", "gone = 'false'",
-        f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive",
+        f"{TESTS}/test_expired.py::test_record_of_a_package_that_was_removed_is_redriven_into_the_archive",
     ),
     Mutation(
         ONE_COMMIT, "a file that both tables have is removed and added in one commit",

@@ -95,7 +95,7 @@ MUTATIONS = (
     Mutation(
         TRUNCATED, "a record that the log has deleted is missed",
         SAME_LOG, " if message.offset >= begin[topic][part]", "",
-        f"{T_SAME_LOG}::test_record_that_the_log_has_let_go_is_not_compared",
+        f"{T_SAME_LOG}::test_record_that_the_log_has_deleted_is_not_compared",
     ),
     Mutation(
         TRUNCATED, "a transaction's end is taken for a record that nobody archived",

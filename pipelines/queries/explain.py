@@ -150,7 +150,7 @@ def _report_after(
 
     Args:
         batch: The batch.
-        since: The batch that found gold.remaining_stops made anew: earlier versions were another table's.
+        since: The batch that found gold.remaining_stops recreated: earlier versions were another table's.
         tracking_number: The package.
         lake_root: The lake.
     """

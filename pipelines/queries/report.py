@@ -27,11 +27,11 @@ class PackageReport:
 
     Attributes:
         tracking_number: The package.
-        report: Its row of gold.remaining_stops, or that of ops.expired_reports if it was let go; None while a batch has
+        report: Its row of gold.remaining_stops, or that of ops.expired_reports if it expired; None while a batch has
             written silver but not gold yet.
         routes: Its rows of silver.ship_routes, withdrawals too, in the order in which they came into force.
         scans: Its rows of silver.ship_events, in the order in which they happened.
-        is_expired: Whether the package was delivered and its report let go by `pts expire`.
+        is_expired: Whether the package was delivered and its report removed by `pts expire`.
     """
 
     tracking_number: int

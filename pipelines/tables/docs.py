@@ -51,7 +51,7 @@ def _section(table: Table) -> Iterator[str]:
         yield f"- Add up over parts of the log: {_names(table.measures)}."
     if table.expiry:
         kept = f"{table.expiry.after.days} days before the newest accepted scan"
-        yield f"- `pts expire` lets go of {table.expiry.rows} whose `{table.expiry.column}` is more than {kept}."
+        yield f"- `pts expire` removes {table.expiry.rows} whose `{table.expiry.column}` is more than {kept}."
     kind = "only ever added, but where history is corrected" if table.is_append_only else "added, and replaced by key"
     yield f"- Rows are {kind}. Owner: {table.owner}."
     yield f"- Record: `pipelines/tables/{table.name.replace('.', '_')}.py`."

@@ -1,4 +1,4 @@
-"""`ops.expired_reports`: what `gold.remaining_stops` has let go."""
+"""`ops.expired_reports`: the reports that `pts expire` has taken out of `gold.remaining_stops`."""
 
 from dataclasses import replace
 

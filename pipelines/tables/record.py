@@ -20,7 +20,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Expiry:
-    """Which rows `pts expire` lets go: those whose time lies more than `after` before the newest accepted scan.
+    """Which rows `pts expire` removes: those whose time lies more than `after` before the newest accepted scan.
 
     Attributes:
         column: The row's time.
@@ -59,7 +59,7 @@ class Table:
         follows_log: Whether the rows follow from the log, so that a replay makes them again.
         row_time: The column of event time by which a row belongs to an interval, so that `pts backfill` can compute its
             rows again; None for rows that are of no one time.
-        expiry: Which rows `pts expire` lets go; none when not set.
+        expiry: Which rows `pts expire` removes; none when not set.
         owner: Who answers for it.
     """
 

@@ -70,7 +70,7 @@ def test_report_that_came_back_counts_and_not_the_one_in_the_archive(tmp_path: P
     assert verified(lake, tmp_path).batch_id == 3
 
 
-def test_board_may_have_let_go_what_its_windows_still_have(tmp_path: Path) -> None:
+def test_board_may_have_removed_what_its_windows_still_have(tmp_path: Path) -> None:
     lake, boards = healthy_lake(), "gold.busiest_stops"
     apply_expiry, kept = at("10:30"), lake.tables[boards]
     lake.tables[boards] = [row for row in kept if row["window_end"] >= apply_expiry]

@@ -93,7 +93,7 @@ def shown_when_small(spark: SparkSession, lake: Lake) -> list[list[dict[str, obj
 
 
 @pytest.mark.usefixtures("reports_are_large")
-def test_package_that_was_let_go_comes_back_as_a_whole(spark: SparkSession, lake: Lake) -> None:
+def test_package_that_was_removed_comes_back_as_a_whole(spark: SparkSession, lake: Lake) -> None:
     """Its report goes on from the archive, also where the table waits."""
     planned = batches(*PARTS)
     run(lake, spark, RECORDS, planned[:1])

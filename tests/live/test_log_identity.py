@@ -99,7 +99,7 @@ def test_newest_record_is_compared_that_others_follow_which_were_taken_back(monk
     assert check(monkeypatch, [record(0, 6), record(1, 5)])["ship-events"] == {0: 6, 1: 5}
 
 
-def test_record_that_the_log_has_let_go_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_that_the_log_has_deleted_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     begin: Offsets = {"ship-events": {0: 0, 1: 3, 2: 0}}
     assert check(monkeypatch, [record(0, 6)], begin)["ship-events"] == {0: 6}
 

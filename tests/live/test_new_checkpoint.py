@@ -117,7 +117,7 @@ class Fed:
             for n, each in enumerate(todo)
         ]
 
-    def insist_on_the_log(self, rest: Sequence[Batch] = REST) -> None:
+    def require_the_log(self, rest: Sequence[Batch] = REST) -> None:
         """Reads the rest of the log, and compares all tables with all of it."""
         run(self.start().lake, self.spark, RECORDS, self.renumbered(rest))
         assert tables(self.lake) == expected_rows(RECORDS)
@@ -190,7 +190,7 @@ def test_new_checkpoint_begins_where_the_ledger_ends(fed: Fed, lose: Callable[[F
 def test_job_goes_on_where_the_ledger_ends(fed: Fed) -> None:
     missing(fed)
     fed.restart()
-    fed.insist_on_the_log(CUT_OTHERWISE)
+    fed.require_the_log(CUT_OTHERWISE)
 
 
 @pytest.mark.parametrize("lose", [missing, without_identity, foreign, torn, older])
@@ -209,7 +209,7 @@ def test_what_the_lost_batch_has_written_is_taken_back(fed: Fed, writes: int) ->
     missing(fed)
     fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
-    fed.insist_on_the_log()
+    fed.require_the_log()
 
 
 def test_what_a_catch_up_and_a_maintenance_command_left_half_done_is_taken_back(fed: Fed) -> None:
@@ -219,7 +219,7 @@ def test_what_a_catch_up_and_a_maintenance_command_left_half_done_is_taken_back(
     missing(fed)
     fed.restart()
     assert tables(fed.lake) == AT_THE_LEDGER
-    fed.insist_on_the_log()
+    fed.require_the_log()
 
 
 def test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_other(
@@ -229,11 +229,11 @@ def test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_
     torn(fed)
     saboteur, copies = Saboteur(monkeypatch, *STEPS), [fed]
 
-    def begin_anew_on_a_copy() -> None:
+    def replace_on_a_copy() -> None:
         copies.append(fed.copied(fed.root.parent / str(len(copies))))
         copies[-1].restart()
 
-    for _ in saboteur.crashes(begin_anew_on_a_copy, crash_every):
+    for _ in saboteur.crashes(replace_on_a_copy, crash_every):
         copy = copies[-1]
         if copy.last() == fed.last():  # the row is the last step
             with pytest.raises(LakeMismatch, match="pts stream --new-checkpoint"):
@@ -243,7 +243,7 @@ def test_start_that_was_cut_off_anywhere_is_ended_by_the_same_command_and_by_no_
         assert tables(copy.lake) == AT_THE_LEDGER
     assert len(copies) * crash_every > len(STEPS) * 2
     saboteur.limit = 0
-    copies[-2].insist_on_the_log()
+    copies[-2].require_the_log()
 
 
 def test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back(
@@ -261,7 +261,7 @@ def test_start_that_was_cut_off_is_known_also_when_the_old_checkpoint_comes_back
     with pytest.raises(LakeMismatch, match=r"was cut off between tables. `pts stream --new-checkpoint` ends it"):
         fed.start()
     fed.restart()
-    fed.insist_on_the_log()
+    fed.require_the_log()
 
 
 @pytest.mark.parametrize("writes", [1, 6])
@@ -338,7 +338,7 @@ def test_gold_table_that_cannot_go_back_is_made_again(fed: Fed) -> None:
     with pytest.raises(LakeMismatch, match=r"`pts rebuild gold.remaining_stops` rebuilds it"):
         fed.start()
     fed.runner().prepare(["gold.remaining_stops"])
-    fed.insist_on_the_log()
+    fed.require_the_log()
 
 
 def test_what_another_program_wrote_is_not_taken_back(fed: Fed) -> None:
@@ -356,7 +356,7 @@ def test_lake_whose_first_batch_is_lost_begins_again(empty: Fed, writes: int) ->
     missing(empty)
     empty.restart()
     assert all(not rows for rows in tables(empty.lake).values())
-    empty.insist_on_the_log(batches(RECORDS))
+    empty.require_the_log(batches(RECORDS))
 
 
 def test_lake_whose_first_batch_is_lost_is_refused_when_the_log_has_lost_its_beginning(empty: Fed) -> None:

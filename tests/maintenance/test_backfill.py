@@ -111,7 +111,7 @@ def test_boards_follow_the_activity_from_which_they_are_made(spark: SparkSession
     assert backfill.chosen(["gold.stop_activity"]) == {"gold.stop_activity", "gold.busiest_stops"}
 
 
-def test_windows_that_were_let_go_stay_away(spark: SparkSession, tmp_path: Path) -> None:
+def test_windows_that_were_removed_stay_away(spark: SparkSession, tmp_path: Path) -> None:
     lake = new_lake(spark, str(tmp_path / "lake"))
     old, new = scan(1, "10:00", day="2024-03-01", offset=0), scan(2, "10:00", day="2026-03-01", offset=1)
     run(lake, spark, [old, new], batches([old, new]))

@@ -90,7 +90,7 @@ def test_a_lake_without_a_scan_lets_nothing_go(spark: SparkSession, tmp_path: Pa
         apply_expiry(lake, spark)
 
 
-def test_what_is_let_go_and_comes_back_is_as_if_the_log_were_read_again(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_is_removed_and_comes_back_is_as_if_the_log_were_read_again(spark: SparkSession, tmp_path: Path) -> None:
     lake = new_lake(spark, str(tmp_path))
     take_in(lake, spark, AT_90_DAYS)
     assert apply_expiry(lake, spark) == {}, "delivered exactly 90 days ago"

@@ -254,7 +254,7 @@ def test_version_whose_commits_were_cleaned_up_is_a_gap(lake: GrowingLake) -> No
     ]
 
 
-def test_version_of_a_table_that_was_made_anew_since_is_a_gap_although_the_new_one_has_that_version(
+def test_version_of_a_table_that_was_rebuilt_since_is_a_gap_although_the_new_one_has_that_version(
     lake: GrowingLake,
 ) -> None:
     for stop in (1, 2):
@@ -284,7 +284,7 @@ def test_only_the_newest_batches_are_shown_and_the_others_counted(lake: GrowingL
     assert "Left out" not in page(lake.explained(limit=5))
 
 
-def test_package_that_was_let_go_has_the_sources_of_its_expired_report(lake: GrowingLake) -> None:
+def test_package_that_was_removed_has_the_sources_of_its_expired_report(lake: GrowingLake) -> None:
     lake.batch(route(10, offset=0), scan(10, offset=0, status_code="DL"))
     expired = report(lake.scans[0], lake.routes[0])
     schema = pa.schema(REPORTS)

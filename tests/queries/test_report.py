@@ -131,7 +131,7 @@ def apply_expiry(settings: Settings, *reports: dict[str, Any]) -> None:
     write_deltalake(Path(settings.lake_root) / "ops" / "expired_reports", rows)
 
 
-def test_package_that_was_delivered_and_let_go_is_shown_as_it_was_then(tmp_path: Path) -> None:
+def test_package_that_was_delivered_and_removed_is_shown_as_it_was_then(tmp_path: Path) -> None:
     delivered, last_route = scan(10, status_code="DL"), route(10)
     settings = lake(tmp_path, [delivered], [last_route], reports=[])
     apply_expiry(settings, report(delivered, last_route))
@@ -144,7 +144,7 @@ def test_package_that_was_delivered_and_let_go_is_shown_as_it_was_then(tmp_path:
     assert found.as_json()["report"]["event_coordinates"] == "ship-events/2@1234"
 
 
-def test_package_that_came_back_after_it_was_let_go_has_its_report_of_today(tmp_path: Path) -> None:
+def test_package_that_came_back_after_it_was_removed_has_its_report_of_today(tmp_path: Path) -> None:
     delivered, back = scan(10, status_code="DL"), scan(9, minute=5, offset=1235, status_code="RT")
     settings = lake(tmp_path, [delivered, back], [route(10)])
     apply_expiry(settings, report(delivered, route(10)))

@@ -83,7 +83,7 @@ def cut_off_and_started_again(lake: Offline) -> None:
 
 
 @pytest.mark.parametrize("make_again", [rebuilt, cut_off_and_started_again])
-def test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not(
+def test_table_that_is_rebuilt_has_what_was_removed_and_the_archive_has_not(
     lake: Offline, make_again: Callable[[Offline], None]
 ) -> None:
     apply_expiry(lake)
@@ -95,7 +95,7 @@ def test_table_that_is_made_anew_has_what_was_let_go_and_the_archive_has_not(
     assert is_identical(lake)
 
 
-def test_record_of_a_package_that_was_let_go_is_redriven_into_the_archive(
+def test_record_of_a_package_that_was_removed_is_redriven_into_the_archive(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with wrong_rule():

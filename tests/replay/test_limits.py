@@ -15,13 +15,13 @@ def limits(lake: Path) -> list[tuple[int, object]]:
     return [(row["batch_id"], row["expired_before"]) for row in LakeReader(str(lake)).query(EXPIRED, [99]).to_pylist()]
 
 
-def test_rows_are_let_go_where_the_live_lake_did(tmp_path: Path) -> None:
+def test_rows_are_removed_where_the_live_lake_did(tmp_path: Path) -> None:
     for number, limit in enumerate((None, NOON, NOON, LATER)):
         batch(tmp_path, number, version=number, expired=limit)
     assert limits(tmp_path) == [(1, NOON), (3, LATER)]
 
 
-def test_what_was_made_anew_since_is_not_removed(tmp_path: Path) -> None:
+def test_what_was_rebuilt_since_is_not_removed(tmp_path: Path) -> None:
     for number, limit in enumerate((NOON, None, LATER)):
         batch(tmp_path, number, version=number, expired=limit)
     assert limits(tmp_path) == [(2, LATER)]

@@ -111,7 +111,7 @@ def test_redrive_is_rolled_back_like_any_promotion(
     assert LakeReader(lake.settings.lake_root).query("FROM ops.redriven_records").num_rows == 0
 
 
-def test_redrive_that_was_cut_off_begins_anew_or_is_finished_by_the_command_that_the_refusal_names(
+def test_redrive_that_was_cut_off_starts_over_or_is_finished_by_the_command_that_the_refusal_names(
     lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:

@@ -43,7 +43,7 @@ def test_declared_difference_that_names_nothing_is_refused(lake: Offline) -> Non
         compare.run(ReplayCompare(replay_id="x", html="/nowhere/at/all.html"), lake.settings)
 
 
-def test_what_kafka_let_go_is_replayed_from_bronze(lake: Offline) -> None:
+def test_what_kafka_deleted_is_replayed_from_bronze(lake: Offline) -> None:
     lake.begin = {
         topic: {number: end // 2 for number, end in parts.items()} for topic, parts in lake.offsets("end").items()
     }

@@ -47,7 +47,7 @@ def test_batches_cover_every_partition_without_gap_or_overlap(
 
 
 @given(st.integers(0, 30), st.integers(0, 30), st.integers(0, 60))
-def test_what_kafka_let_go_is_read_from_bronze_and_the_rest_from_kafka(start: int, size: int, begin: int) -> None:
+def test_what_kafka_deleted_is_read_from_bronze_and_the_rest_from_kafka(start: int, size: int, begin: int) -> None:
     gone, there = divided([OffsetRange("a", 0, start, start + size)], {"a": {0: begin}})
     assert all(offset < begin for part in gone for offset in range(part.start, part.end))
     assert all(offset >= begin for part in there for offset in range(part.start, part.end))

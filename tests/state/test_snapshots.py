@@ -121,7 +121,7 @@ def test_empty_ledger_has_no_snapshot(tmp_path: Path) -> None:
             snapshot(str(tmp_path), number)
 
 
-def test_batch_before_a_table_was_made_anew_is_refused_whatever_versions_the_table_has_now(tmp_path: Path) -> None:
+def test_batch_before_a_table_was_rebuilt_is_refused_whatever_versions_the_table_has_now(tmp_path: Path) -> None:
     batch(tmp_path, 0, version=1)
     batch(tmp_path, 1, version=9)
     batch(tmp_path, 2, version=10, windows=(0, 1))
@@ -138,14 +138,14 @@ def test_batch_before_a_table_was_made_anew_is_refused_whatever_versions_the_tab
     assert snapshot(str(tmp_path), 3).versions["gold.stop_activity"] == 1
 
 
-def test_newest_batch_is_refused_when_a_table_was_made_anew_after_it(tmp_path: Path) -> None:
+def test_newest_batch_is_refused_when_a_table_was_rebuilt_after_it(tmp_path: Path) -> None:
     batch(tmp_path, 0, version=4)
     batch(tmp_path, 1, version=5, windows=(0, 0))
     with pytest.raises(NotFound, match="Batch 0 can no longer be read"):
         snapshot(str(tmp_path))
 
 
-def test_table_made_anew_is_found_with_the_last_batch_that_found_it_so(tmp_path: Path) -> None:
+def test_table_rebuilt_is_found_with_the_last_batch_that_found_it_so(tmp_path: Path) -> None:
     for number, version in enumerate((5, 0, 1, 0, 7)):
         batch(tmp_path, number, version=number, windows=(version, number))
     root = str(tmp_path)

@@ -131,7 +131,7 @@ def test_merge_leaves_files_as_they_are_that_have_none_of_its_keys(lake: Lake, c
     assert stored(lake) == [(1, "red"), (2, "green"), (3, "red"), (11, "blue"), (12, "blue"), (13, "blue")]
 
 
-def test_files_are_written_anew_in_portions_and_each_new_row_with_one_of_them(
+def test_files_are_rewritten_in_portions_and_each_new_row_with_one_of_them(
     lake: Lake, cursor: Cursor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What of a large table is sorted at once has to fit into memory."""
