@@ -5,6 +5,7 @@ prints it without a traceback; anything that is not a `PtsError` is a defect and
 """
 
 import re
+import sys
 from typing import ClassVar
 
 
@@ -190,6 +191,11 @@ def without_rows(text: str) -> str:
     for pattern, instead in ROW_VALUES:
         text = re.sub(pattern, instead, text, flags=re.IGNORECASE)
     return text
+
+
+def warn(sentence: str) -> None:
+    """Writes a warning to standard error: what somebody should know and nothing fails for."""
+    sys.stderr.write(f"pts: warning: {sentence}\n")
 
 
 def log_text(text: str) -> str:

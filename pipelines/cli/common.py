@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -12,7 +11,7 @@ import typer
 from pydantic import BaseModel
 
 from pipelines.commands import Command
-from pipelines.errors import printable
+from pipelines.errors import printable, warn
 from pipelines.host_environment import scratch_below
 from pipelines.settings import Settings, load_settings
 
@@ -42,7 +41,7 @@ def current_settings() -> Settings:
 
     for variable, meant in misspelt(os.environ).items():
         hint = f"; {meant} is" if meant else ""
-        sys.stderr.write(f"pts: warning: {printable(variable)} is no setting{hint}. `pts settings` lists them.\n")
+        warn(f"{printable(variable)} is no setting{hint}. `pts settings` lists them.")
     current = load_settings()
     for variable in [name for name in os.environ if name.upper().startswith("PTS_")]:
         del os.environ[variable]

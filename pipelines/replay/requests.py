@@ -1,13 +1,12 @@
 """`pts requests`: the replays that are asked for on the topic pts-control, for Airflow to start."""
 
-import sys
 from typing import Any
 
 from pydantic import ValidationError
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL, ReplayRequest
-from pipelines.errors import printable
+from pipelines.errors import printable, warn
 from pipelines.io.kafka.admin import create_topics, topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import messages
@@ -35,7 +34,7 @@ def run(_command: commands.Requests, settings: Settings) -> list[ReplayRequest]:
         except ValidationError as error:
             faults = "; ".join(f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
             place = f"{PTS_CONTROL.name}/{message.partition} offset {message.offset}"
-            sys.stderr.write(f"pts: warning: {place} is no request: {printable(faults, MOST_CHARACTERS_OF_FAULTS)}.\n")
+            warn(f"{place} is no request: {printable(faults, MOST_CHARACTERS_OF_FAULTS)}.")
         else:
             found.setdefault(request.request_id, request)
     return list(found.values())

@@ -6,7 +6,6 @@ message first looks whether it is of the same code. From a command of other code
 the job understands that it waits, and no more: it gets the lease, and does its work itself.
 """
 
-import sys
 import threading
 import time
 import uuid
@@ -19,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
-from pipelines.errors import AnotherWriter, PtsError, error_of
+from pipelines.errors import AnotherWriter, PtsError, error_of, warn
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.spark.failures import explained
@@ -145,7 +144,7 @@ class Handover:
                 warned = now
                 process = f"process {holder(request_file(self._root)) or 'unknown'}"
                 since = f"it has had the lake for {now - began:.0f} s"
-                sys.stderr.write(f"pts: warning: The job waits for {process}: {since}.\n")
+                warn(f"The job waits for {process}: {since}.")
         return False
 
 

@@ -14,6 +14,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from pipelines.errors import warn
 from pipelines.io.processes.pid_lock import guarded, holder
 
 PATIENCE_SECONDS = 60.0
@@ -85,6 +86,6 @@ if __name__ == "__main__":
     if os.getppid() != int(_parent):  # it was faster
         sys.exit("pts: Whoever started this command is gone.")
     if _survivor := end_holder(Path(_pid_file)):
-        sys.stderr.write(f"pts: warning: ended process {_survivor}, which an earlier try had left behind.\n")
+        warn(f"ended process {_survivor}, which an earlier try had left behind.")
     _line = guarded(Path(_pid_file), _command)
     os.execv(_line[0], _line)
