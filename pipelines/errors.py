@@ -194,8 +194,8 @@ def without_rows(text: str) -> str:
 
 
 def warn(sentence: str) -> None:
-    """Writes a warning to standard error: what somebody should know and nothing fails for."""
-    sys.stderr.write(f"pts: warning: {sentence}\n")
+    """Writes a warning to standard error, as `log_text`: what somebody should know and nothing fails for."""
+    sys.stderr.write(f"{log_text(f'pts: warning: {sentence}')}\n")
 
 
 def log_text(text: str) -> str:

@@ -5,7 +5,6 @@ repeat of an old message, and is none.
 """
 
 import sqlite3
-import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
@@ -15,7 +14,7 @@ from typing import Protocol
 from pipelines.api.report import Entry, entry_of, number_of
 from pipelines.api.store import Store
 from pipelines.contracts.topics import PACKAGE_REPORTS
-from pipelines.errors import AccessRefused, ApiUnavailable, PtsError, log_text
+from pipelines.errors import AccessRefused, ApiUnavailable, PtsError, warn
 from pipelines.io.kafka.admin import TopicExtent, extent
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import End, Message, follow
@@ -122,7 +121,7 @@ class Feed:
                     self.follow(stop)
                 except PtsError as fault:
                     if self._freshness.failed(fault):
-                        sys.stderr.write(f"pts: warning: {log_text(str(fault))}\n")
+                        warn(str(fault))
                     stop.wait(PAUSE_SECONDS)
         except sqlite3.Error as error:
             self.failure = ApiUnavailable(
@@ -177,7 +176,7 @@ class Feed:
             number = number_of(each.key)
             entry = entry_of(number or 0, each.partition, each.offset, each.value)
             if number is None or entry.kind == "unreadable":
-                sys.stderr.write(f"pts: warning: {PACKAGE_REPORTS.name}/{each.partition}@{each.offset} is no report.\n")
+                warn(f"{PACKAGE_REPORTS.name}/{each.partition}@{each.offset} is no report.")
             if number is not None:
                 entries[number] = entry
         if reached != positions:

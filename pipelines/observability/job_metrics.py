@@ -1,7 +1,6 @@
 """The live job's metrics: counted from the ledger's rows as they come, and measured when somebody asks."""
 
 import queue
-import sys
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from pipelines import metrics
-from pipelines.errors import PtsError, log_text
+from pipelines.errors import PtsError, warn
 from pipelines.io.delta.lake import Lake
 from pipelines.metrics import Metric
 from pipelines.observability.freshness import Freshness
@@ -143,7 +142,7 @@ class JobMetrics(Collector):
         except Exception as error:
             said = f"metrics of {what} are missing: {error if isinstance(error, PtsError) else repr(error)}"
             if self._failures.get(what) != said:
-                sys.stderr.write(f"{log_text(f'pts: warning: {said}')}\n")
+                warn(said)
             self._failures[what] = said
         else:
             self._failures.pop(what, None)

@@ -3,12 +3,11 @@
 Nothing reads them back: where the job is, the ledger says.
 """
 
-import sys
 import threading
 from collections.abc import Mapping
 from typing import Self
 
-from pipelines.errors import PtsError, log_text
+from pipelines.errors import PtsError, warn
 from pipelines.io.kafka.admin import commit_group_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
@@ -66,6 +65,5 @@ class LagGroup:
 
     def _tell(self, failure: str) -> None:
         if failure != self._failure:
-            said = f"pts: warning: the consumer group {self._group} does not follow the job, which goes on: {failure}"
-            sys.stderr.write(f"{log_text(said)}\n")
+            warn(f"the consumer group {self._group} does not follow the job, which goes on: {failure}")
         self._failure = failure

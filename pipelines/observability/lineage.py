@@ -4,7 +4,6 @@ They are a record beside the work: an event that cannot be written is told on st
 """
 
 import os
-import sys
 import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,7 @@ from openlineage.client.serde import Serde
 from pipelines.code_version import fingerprint
 from pipelines.commands import Command, ReplayBuild, Stream
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.errors import Interrupted, PtsError, log_text
+from pipelines.errors import Interrupted, PtsError, log_text, warn
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.delta_table import opened
 from pipelines.observability.touched import PlacedTable, touched
@@ -216,8 +215,7 @@ def _going_on() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        said = f"pts: warning: lineage is not told: {error if isinstance(error, PtsError) else repr(error)}"
-        sys.stderr.write(f"{log_text(said)}\n")
+        warn(f"lineage is not told: {error if isinstance(error, PtsError) else repr(error)}")
 
 
 def merged(ranges: Iterable[tuple[str, int, int, int]]) -> Ranges:

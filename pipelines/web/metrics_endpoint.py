@@ -1,7 +1,6 @@
 """`/metrics` on a port of its own, of the loopback interface alone."""
 
 import os
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 
-from pipelines.errors import PtsError, log_text
+from pipelines.errors import PtsError, warn
 from pipelines.kafka_security import is_loopback
 from pipelines.web.instruments import CONTENT_TYPE, exposition
 
@@ -34,7 +33,7 @@ def metrics_endpoint(port: int, registry: CollectorRegistry, setting: str) -> It
     try:
         server = _Endpoint(port, registry)
     except OSError as error:
-        _warn(f"{HOST} port {port} cannot be used, so there are no metrics: {os.strerror(error.errno or 0)}. {setting}")
+        warn(f"{HOST} port {port} cannot be used, so there are no metrics: {os.strerror(error.errno or 0)}. {setting}")
         yield
         return
     with server:
@@ -75,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.scraping:
                 text = exposition(self.server.registry)
         except Exception as error:  # whatever it is, the process goes on
-            _warn(f"{PATH} fails: {error if isinstance(error, PtsError) else repr(error)}")
+            warn(f"{PATH} fails: {error if isinstance(error, PtsError) else repr(error)}")
             return self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, b"This is a defect; the log has it.\n")
         return self._answer(HTTPStatus.OK, text, CONTENT_TYPE)
 
@@ -89,7 +88,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """No line for each scrape."""
-
-
-def _warn(text: str) -> None:
-    sys.stderr.write(f"{log_text(f'pts: warning: {text}')}\n")
