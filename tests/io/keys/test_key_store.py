@@ -37,6 +37,17 @@ def test_erased_key_is_in_no_file_and_is_never_minted_again(store: KeyStore, tmp
     assert store.key_of(43) == neighbour
 
 
+def test_of_many_erased_keys_no_piece_is_left_among_those_that_stay(store: KeyStore, tmp_path: Path) -> None:
+    """Of a single one, the tombstone covers the bytes by chance."""
+    with store.minting() as keys:
+        minted_keys = {number: keys.of_package(number) for number in range(1, 200)}
+    for number in range(1, 200, 2):
+        store.erase(number)
+    held = (tmp_path / "seal" / "keys.sqlite").read_bytes()
+    for number, key in minted_keys.items():
+        assert (key[:8] in held or key[-8:] in held) == (number % 2 == 0)
+
+
 def test_package_that_was_never_seen_is_erased_all_the_same(store: KeyStore) -> None:
     assert not store.erase(7)
     minted(store, 7)
