@@ -218,7 +218,8 @@ def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the session's broker, which deletes what it lets go of soon, and not a minute later."""
     entry = ConfigEntry("log.segment.delete.delay.ms", "1000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
-    for altered in AdminClient({"bootstrap.servers": broker}).incremental_alter_configs([resource]).values():
+    client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
+    for altered in client.incremental_alter_configs([resource]).values():
         altered.result()
     (folder,) = {data.parent.parent for data in tmp_path_factory.getbasetemp().glob("broker*/kafka/data")}
     return folder
