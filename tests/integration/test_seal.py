@@ -221,8 +221,7 @@ def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
     for altered in client.incremental_alter_configs([resource]).values():
         altered.result()
-    (folder,) = {data.parent.parent for data in tmp_path_factory.getbasetemp().glob("broker*/kafka/data")}
-    return folder
+    return next(iter(sorted(tmp_path_factory.getbasetemp().glob("broker[0-9]*"))))
 
 
 @pytest.mark.long
