@@ -22,6 +22,7 @@ from pipelines.contracts.envelope import masked
 from pipelines.contracts.rules import Reason
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, PtsError, printable
 from pipelines.io.processes import airflow
+from pipelines.queries.headline import headline
 from pipelines.settings import Settings
 from pipelines.values import iso_utc, status_text
 from pipelines.web.headers import Headers
@@ -56,7 +57,13 @@ def create_app(settings: Settings, lags: Lags, clock: Callable[[], datetime] = l
     static = {name: (FOLDER / "static" / name).read_bytes() for name in STATIC}
     made = templates(FOLDER / "templates")
     made.filters |= {"text": _text, "moment": _moment, "status": status_text, "points": _points}
-    made.globals |= {"pages": PAGES, "airflow": airflow.url(settings), "api": settings.api.url, "minutes": MINUTES}
+    made.globals |= {
+        "pages": PAGES,
+        "airflow": airflow.url(settings),
+        "api": settings.api.url,
+        "minutes": MINUTES,
+        "headline": headline,
+    }
 
     def page(template: str, at: str, view: View | None, status: int = 200, **values: Any) -> HTMLResponse:
         text = made.get_template(template).render(at=at, view=view, now=clock(), **values)

@@ -8,6 +8,7 @@ from rich.text import Text
 
 from pipelines.errors import printable
 from pipelines.queries.explain import MADE, PENDING, SAID, Entry, first_shown
+from pipelines.queries.headline import headline, place_of
 from pipelines.queries.report import coordinates, sources_of
 from pipelines.terminal.page import Page, section
 from pipelines.values import cell_text, iso_utc, status_text
@@ -51,34 +52,6 @@ def erased_page(found: "Erased") -> Iterator[str]:
     yield f"Package {found.tracking_number}: {done}, it never gets another one, and its report is withdrawn."
 
 
-def headline(found: "PackageReport") -> str:
-    """How many stops remain, or why that is not known; then the latest scan."""
-    scan = found.report or {}
-    parts = [f"Package {found.tracking_number}: {_remaining(found.report)}"]
-    if scan.get("event_kafka_offset") is not None:
-        place = f" {_place(scan)}" if _place(scan) else ""
-        status = "delivered and expired" if found.is_expired else status_text(scan["status_code"])
-        parts += [status, f"last seen{place} at {iso_utc(scan['occurred_at'])}"]
-    return ", ".join(parts)
-
-
-def _remaining(report: Row | None) -> str:
-    if report is None:
-        return "its report follows with the next batch"
-    current, end, count = (report[name] for name in ("current_stop_id", "end_stop_id", "number_of_remaining_stops"))
-    if count is not None and count < 0:
-        return f"{_stops(-count)} beyond the end of its route (stop {current} of {end})"
-    if count is not None:
-        return f"{_stops(count)} {'remains' if count == 1 else 'remain'} (stop {current} of {end})"
-    reasons = []
-    if end is None:
-        has_route = report["route_kafka_offset"] is not None
-        reasons.append("its route was withdrawn" if has_route else "it has no route yet")
-    if current is None:
-        reasons.append("it has no scan yet")
-    return f"remaining stops unknown because {' and '.join(reasons)}"
-
-
 def _routes(found: "PackageReport") -> Table:
     cells = ((iso_utc(row["kafka_timestamp"]), *_route(row), coordinates(row)) for row in found.routes)
     return section("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
@@ -90,7 +63,7 @@ def _scans(found: "PackageReport") -> Table:
             iso_utc(row["occurred_at"]),
             printable(row["event_code"]),
             status_text(row["status_code"]),
-            _place(row),
+            place_of(row),
             str(row["current_stop_id"]),
             coordinates(row),
         )
@@ -155,14 +128,6 @@ def _differences(differs: Mapping[str, tuple[Any, Any]]) -> Iterator[str]:
 
 def _route(row: Row) -> tuple[str, str]:
     return ("withdrawn", "") if row["is_withdrawn"] else (str(row["route_id"]), str(row["end_stop_id"]))
-
-
-def _place(row: Row) -> str:
-    return " ".join(printable(row[name]) for name in ("city", "state", "country") if row[name])
-
-
-def _stops(count: int) -> str:
-    return "1 stop" if count == 1 else f"{count} stops"
 
 
 def _second(batch: "Batch") -> str:

@@ -1,5 +1,6 @@
 """Sealing and erasure on a real broker: each record once, and nothing in clear that stays."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -281,8 +282,8 @@ def of_a_replay(name: str, settings: Settings) -> Compared:
 def found_in(folder: Path, *texts: bytes) -> set[str]:
     """The files that have one of these in them: as bytes, or as a value of a Parquet file, which may be compressed."""
     found = set()
-    for file in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # of a broker, which deletes files meanwhile
+    for file in (Path(parent, name) for parent, _, names in os.walk(folder) for name in names):
+        with suppress(FileNotFoundError):  # of a broker, which deletes files and folders meanwhile
             if file.is_file():
                 held = file.read_bytes()
                 if file.suffix == ".parquet":
