@@ -11,9 +11,10 @@ from deltalake import write_deltalake
 from rich.console import Console
 
 from pipelines.errors import InvalidInput, NotFound
+from pipelines.queries.headline import headline
 from pipelines.queries.report import PackageReport, package_report
 from pipelines.settings import Settings
-from pipelines.terminal.package import headline, package_page
+from pipelines.terminal.package import package_page
 from pipelines.terminal.page import show
 from tests.queries.package_rows import REPORTS, ROUTES, SCANS, report, route, scan
 
