@@ -193,6 +193,11 @@ def without_rows(text: str) -> str:
     return text
 
 
+def in_words(error: BaseException) -> str:
+    """An error's sentence; of one that is not for people, how Python writes it."""
+    return str(error) if isinstance(error, PtsError) else repr(error)
+
+
 def warn(sentence: str) -> None:
     """Writes a warning to standard error, as `log_text`: what somebody should know and nothing fails for."""
     sys.stderr.write(f"{log_text(f'pts: warning: {sentence}')}\n")

@@ -24,7 +24,7 @@ CUT_OFF = (
     f"{TESTS}/test_cut_off.py::test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_waits_for_it"
 )
 
-ANEW = f"{TESTS}/test_expired.py::test_table_that_is_rebuilt_has_what_was_removed_and_the_archive_has_not[rebuilt]"
+REBUILT = f"{TESTS}/test_expired.py::test_table_that_is_rebuilt_has_what_was_removed_and_the_archive_has_not[rebuilt]"
 
 EXACT = "A comparison is exact, row for row"
 HEARD = "Who follows package-reports hears what a promotion changes"
@@ -68,7 +68,7 @@ MUTATIONS = (
     Mutation(
         LET_GO, "a report that is rebuilt stays in the archive, too",
         "pipelines/engine/micro_batch.py", "if flow.archive and self._lake.commits.version(flow.archive):", "if None:",
-        ANEW,
+        REBUILT,
     ),
     Mutation(
         LET_GO, "a package that was removed comes back with a re-driven record",

@@ -71,7 +71,7 @@ MUTATIONS = (
     ),
     Mutation(
         GONE,
-        "a key that is missing is minted anew",
+        "a key that is missing is minted again",
         STORE,
         "(?, ?, NULL) ON CONFLICT DO NOTHING",
         "(?, ?, NULL) ON CONFLICT DO UPDATE SET key = excluded.key, erased_at = NULL WHERE key IS NULL",

@@ -1,7 +1,5 @@
 """The live job's lineage: what it has read, and the versions that its tables have after it."""
 
-import queue
-import threading
 import time
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -10,12 +8,12 @@ from typing import Self
 from openlineage.client.event_v2 import RunState
 
 from pipelines.commands import Stream
+from pipelines.observability.background import Background
 from pipelines.observability.lineage import BatchesRunFacet, LineageRun, ended, merged
 from pipelines.settings import Settings
 from pipelines.state.ledger import LedgerRow
 
-LAST_SECONDS = 10.0
-"""How long the end of the job waits for its last event."""
+Event = tuple[RunState, list[LedgerRow], BaseException | None]
 
 
 class JobLineage:
@@ -29,19 +27,16 @@ class JobLineage:
         self._clock = clock
         self._told_at = clock()
         self._rows: list[LedgerRow] = []
-        self._events: queue.SimpleQueue[tuple[RunState, list[LedgerRow], BaseException | None] | None]
-        self._events = queue.SimpleQueue()
-        self._telling = threading.Thread(target=self._tell_on, name="lineage", daemon=True)
+        self._events = Background("lineage", self._tell)
 
     def __enter__(self) -> Self:
-        self._telling.start()
+        self._events.start()
         self._events.put((RunState.START, [], None))
         return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: TracebackType | None) -> None:
         self._events.put((ended(error), self._rows, error))
-        self._events.put(None)
-        self._telling.join(LAST_SECONDS)
+        self._events.finish()
 
     def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         self._rows.append(row)
@@ -49,14 +44,13 @@ class JobLineage:
             self._events.put((RunState.RUNNING, self._rows, None))
             self._rows, self._told_at = [], self._clock()
 
-    def _tell_on(self) -> None:
-        while (event := self._events.get()) is not None:
-            state, rows, error = event
-            parts = [(part.topic, part.partition, part.start, part.end) for row in rows for part in row.ranges]
-            self._run.tell(
-                state,
-                ranges=merged(parts),
-                versions={name: each.version for name, each in rows[-1].tables.items()} if rows else None,
-                error=error,
-                facets={"pts_batches": BatchesRunFacet(rows[0].batch_id, rows[-1].batch_id)} if rows else None,
-            )
+    def _tell(self, event: Event) -> None:
+        state, rows, error = event
+        parts = [(part.topic, part.partition, part.start, part.end) for row in rows for part in row.ranges]
+        self._run.tell(
+            state,
+            ranges=merged(parts),
+            versions={name: each.version for name, each in rows[-1].tables.items()} if rows else None,
+            error=error,
+            facets={"pts_batches": BatchesRunFacet(rows[0].batch_id, rows[-1].batch_id)} if rows else None,
+        )

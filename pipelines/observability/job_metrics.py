@@ -1,9 +1,6 @@
 """The live job's metrics: counted from the ledger's rows as they come, and measured when somebody asks."""
 
-import queue
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Self
 
 from prometheus_client import CollectorRegistry
@@ -11,18 +8,15 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from pipelines import metrics
-from pipelines.errors import PtsError, warn
 from pipelines.io.delta.lake import Lake
 from pipelines.metrics import Metric
+from pipelines.observability.background import Background, Failures
 from pipelines.observability.freshness import Freshness
 from pipelines.observability.replays import replay_progress
 from pipelines.state.heartbeat import last_beat
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, TABLES
 from pipelines.web.instruments import counter, histogram, measured
-
-LAST_SECONDS = 10.0
-"""How long the end of the job waits for batches to be counted."""
 
 Measurements = Mapping[Metric, Sequence[tuple[tuple[str, ...], float]]]
 """Samples by the values of their labels."""
@@ -51,25 +45,22 @@ class JobMetrics(Collector):
         self.registry.register(self._freshness)
         self.registry.register(self)
         self._last: LedgerRow | None = None
-        self._batches: queue.SimpleQueue[tuple[LedgerRow, float, Mapping[str, float]] | None] = queue.SimpleQueue()
-        self._failures: dict[str, str] = {}
-        self._counting = threading.Thread(target=self._count_on, name="metrics", daemon=True)
+        self._batches = Background("metrics", self._count_batch)
+        self._failures = Failures()
 
     def __enter__(self) -> Self:
-        self._counting.start()
+        self._batches.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._batches.put(None)
-        self._counting.join(LAST_SECONDS)
+        self._batches.finish()
 
     def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         self._batches.put((row, seconds, phases))
 
-    def _count_on(self) -> None:
-        while (told := self._batches.get()) is not None:
-            with self._telling("batches"):
-                self._count(*told)
+    def _count_batch(self, told: tuple[LedgerRow, float, Mapping[str, float]]) -> None:
+        with self._failures.told("metrics of batches are missing"):
+            self._count(*told)
 
     def _count(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         self._last = row
@@ -90,7 +81,7 @@ class JobMetrics(Collector):
             ("the tables", self._of_the_tables),
             ("the replays", self._of_the_replays),
         ):
-            with self._telling(name):
+            with self._failures.told(f"metrics of {name} are missing"):
                 families |= {metric.name: measured(metric, samples) for metric, samples in read().items()}
         return families.values()
 
@@ -133,16 +124,3 @@ class JobMetrics(Collector):
             metrics.REPLAY_PLANNED: [((name,), planned) for name, (planned, _) in found.items()],
             metrics.REPLAY_DONE: [((name,), done) for name, (_, done) in found.items()],
         }
-
-    @contextmanager
-    def _telling(self, what: str) -> Iterator[None]:
-        """Whatever fails in the block, the job goes on."""
-        try:
-            yield
-        except Exception as error:
-            said = f"metrics of {what} are missing: {error if isinstance(error, PtsError) else repr(error)}"
-            if self._failures.get(what) != said:
-                warn(said)
-            self._failures[what] = said
-        else:
-            self._failures.pop(what, None)

@@ -7,14 +7,11 @@ import threading
 from collections.abc import Mapping
 from typing import Self
 
-from pipelines.errors import PtsError, warn
 from pipelines.io.kafka.admin import commit_group_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
+from pipelines.observability.background import LAST_SECONDS, Failures
 from pipelines.state.ledger import LedgerRow
-
-LAST_SECONDS = 10.0
-"""How long the end of the job waits for the last batch's offsets to be mirrored."""
 
 
 class LagGroup:
@@ -29,7 +26,7 @@ class LagGroup:
         self._news = threading.Condition()
         self._offsets: Offsets | None = None
         self._has_ended = False
-        self._failure: str | None = None
+        self._failures = Failures()
         self._mirroring = threading.Thread(target=self._mirror, name="lag-group", daemon=True)
 
     def __enter__(self) -> Self:
@@ -49,12 +46,8 @@ class LagGroup:
 
     def _mirror(self) -> None:
         while (offsets := self._next()) is not None:
-            try:
+            with self._failures.told(f"the consumer group {self._group} does not follow the job, which goes on"):
                 commit_group_offsets(self._connection, self._group, offsets)
-            except Exception as error:  # whatever it is, the job goes on
-                self._tell(str(error) if isinstance(error, PtsError) else repr(error))
-            else:
-                self._failure = None
 
     def _next(self) -> Offsets | None:
         """The newest offsets, once there are some; None at the end, when none are left."""
@@ -62,8 +55,3 @@ class LagGroup:
             self._news.wait_for(lambda: self._offsets is not None or self._has_ended)
             offsets, self._offsets = self._offsets, None
             return offsets
-
-    def _tell(self, failure: str) -> None:
-        if failure != self._failure:
-            warn(f"the consumer group {self._group} does not follow the job, which goes on: {failure}")
-        self._failure = failure

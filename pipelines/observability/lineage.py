@@ -29,7 +29,7 @@ from openlineage.client.serde import Serde
 from pipelines.code_version import fingerprint
 from pipelines.commands import Command, ReplayBuild, Stream
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.errors import Interrupted, PtsError, log_text, warn
+from pipelines.errors import Interrupted, PtsError, in_words, log_text, warn
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.delta_table import opened
 from pipelines.observability.touched import PlacedTable, touched
@@ -215,7 +215,7 @@ def _going_on() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        warn(f"lineage is not told: {error if isinstance(error, PtsError) else repr(error)}")
+        warn(f"lineage is not told: {in_words(error)}")
 
 
 def merged(ranges: Iterable[tuple[str, int, int, int]]) -> Ranges:

@@ -22,7 +22,7 @@ from pipelines.tables import (
 
 SILVER = (SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES)
 BRONZE = (BRONZE_SHIP_EVENTS, BRONZE_SHIP_ROUTES)
-GOLD = tuple(table for table in TABLES if table.name.startswith("gold."))
+GOLD = tuple(table for table in TABLES if table.layer == "gold")
 
 
 @dataclass(frozen=True)

@@ -199,7 +199,7 @@ class Swap:
 def _is_swapped(table: Table, replay: Replay) -> bool:
     """Whether the table is swapped: not an archive, unless it was found to differ, and not a table that does not follow
     from the log, unless the replay began with a copy of it."""
-    if table.name.startswith("bronze."):
+    if table.layer == "bronze":
         return bool(replay.comparison and replay.comparison.differing.get(table.name))
     return table.follows_log or bool(replay.base)
 

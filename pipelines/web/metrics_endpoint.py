@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from prometheus_client import CollectorRegistry
 
-from pipelines.errors import PtsError, warn
+from pipelines.errors import in_words, warn
 from pipelines.kafka_security import is_loopback
 from pipelines.web.instruments import CONTENT_TYPE, exposition
 
@@ -74,7 +74,7 @@ class _Handler(BaseHTTPRequestHandler):
             with self.server.scraping:
                 text = exposition(self.server.registry)
         except Exception as error:  # whatever it is, the process goes on
-            warn(f"{PATH} fails: {error if isinstance(error, PtsError) else repr(error)}")
+            warn(f"{PATH} fails: {in_words(error)}")
             return self._answer(HTTPStatus.INTERNAL_SERVER_ERROR, b"This is a defect; the log has it.\n")
         return self._answer(HTTPStatus.OK, text, CONTENT_TYPE)
 

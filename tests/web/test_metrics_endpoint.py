@@ -98,14 +98,20 @@ class Slow(Collector):
         return [measured(API_READY, [((), 1.0)])]
 
 
+def under_way(url: str, slow: Slow) -> threading.Thread:
+    """A scrape that waits for its slow part."""
+    asked = threading.Thread(target=lambda: httpx.get(f"{url}/metrics", timeout=30))
+    asked.start()
+    assert slow.is_asked.wait(20)
+    return asked
+
+
 def test_scrape_that_takes_long_holds_up_neither_others_nor_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LAST_SECONDS", 0.1)
     registry, slow = CollectorRegistry(), Slow()
     registry.register(slow)
     with endpoint(registry) as url:
-        asked = threading.Thread(target=lambda: httpx.get(f"{url}/metrics", timeout=30))
-        asked.start()
-        assert slow.is_asked.wait(20)
+        asked = under_way(url, slow)
         assert httpx.get(f"{url}/other").status_code == 404
     assert asked.is_alive(), "nobody waited for its answer"
     slow.may_answer.set()
@@ -118,9 +124,7 @@ def test_end_waits_for_a_scrape_that_is_under_way() -> None:
     registry, slow = CollectorRegistry(), Slow()
     registry.register(slow)
     with endpoint(registry) as url:
-        asked = threading.Thread(target=lambda: httpx.get(f"{url}/metrics", timeout=30))
-        asked.start()
-        assert slow.is_asked.wait(20)
+        asked = under_way(url, slow)
         threading.Timer(0.2, slow.may_answer.set).start()
     assert slow.has_answered.is_set()
     asked.join(20)

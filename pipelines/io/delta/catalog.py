@@ -84,7 +84,7 @@ class Catalog:
 
 def is_gold(table: Table) -> bool:
     """Whether the table follows from silver."""
-    return table.name.startswith("gold.")
+    return table.layer == "gold"
 
 
 def remedy(*tables: Table) -> str:
