@@ -1,4 +1,5 @@
-"""Records a short run of the job, from which Java starts and warms up faster: `<environment>/runtime/spark.aot`.
+"""Records a short run of the job and its broker, from which Java starts and warms up faster: `spark.aot` and
+`kafka.aot` in `<environment>/runtime`.
 
 Run by `make setup` with the environment's own Python, as its last step. The run is a real one, on an embedded broker
 and in a temporary folder. What Java loaded, linked and found to be hot in it, its ahead-of-time cache keeps (JEP 483,
@@ -10,20 +11,24 @@ import os
 import socket
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from multiprocessing import Process
 from pathlib import Path
 
 from pyspark import SparkContext
 
 from pipelines import commands
 from pipelines.graph import FLOWS, Flow
+from pipelines.io.kafka import admin
+from pipelines.io.kafka.connection import Connection
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
 from pipelines.session import AOT_CACHE, JAVA_OPTIONS, RUNTIME, open_session, quoted
 from pipelines.settings import Broker, Settings, Spark, Stream
-from pipelines.stack import simulate, stack
+from pipelines.stack import broker, simulate
 
 RECORDS, RECORDS_PER_BATCH = 24_000, 3_000
 
@@ -31,7 +36,9 @@ RECORDS, RECORDS_PER_BATCH = 24_000, 3_000
 def main() -> None:
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
-    AOT_CACHE.unlink(missing_ok=True)
+    caches = AOT_CACHE, broker.AOT_CACHE
+    for cache in caches:
+        cache.unlink(missing_ok=True)
     with tempfile.TemporaryDirectory(dir=RUNTIME) as folder:
         port, controller_port = unused_ports()
         settings = Settings(
@@ -42,12 +49,29 @@ def main() -> None:
             ),
             stream=Stream(max_records_per_batch=RECORDS_PER_BATCH),
         )
-        with stack.running(["broker"], settings, print):
+        with recorded_broker(settings):
             topics.run(commands.Topics(), settings)
             simulate.run(commands.Simulate(packages=RECORDS // 10, count=RECORDS, rate=0), settings)
             run_job(settings)
-    if not AOT_CACHE.is_file():
-        sys.exit(f"Java recorded a run of the job, but left no {AOT_CACHE}.")
+    for cache in caches:
+        if not cache.is_file():
+            sys.exit(f"Java recorded a run of the job, but left no {cache}.")
+
+
+@contextmanager
+def recorded_broker(settings: Settings) -> Iterator[None]:
+    """A broker that answers within the block; after it, Java has ended, and so written its cache."""
+    java = Process(
+        target=broker.run, args=(commands.Broker(), settings, [f"-XX:AOTCacheOutput={broker.AOT_CACHE}"]), daemon=True
+    )
+    java.start()
+    while not admin.answers(Connection.of(settings, "admin")):
+        if java.exitcode is not None:
+            sys.exit(f"The broker ended with {java.exitcode} while it started.")
+        time.sleep(0.1)
+    yield
+    java.terminate()
+    java.join()
 
 
 def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:

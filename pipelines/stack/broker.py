@@ -25,10 +25,12 @@ from pipelines.stack.certificates import renew
 
 RUNTIME = Path(sys.prefix) / "runtime"
 CONFIGURATION = Path(pipelines.__file__).parent.parent / "infra" / "kafka"
+AOT_CACHE = RUNTIME / "kafka.aot"
+"""What Java recorded of a run of the broker (`infra/aot_cache.py`), to start faster."""
 LEAST_FREE_MB = 512
 
 
-def run(_command: commands.Broker, settings: Settings) -> NoReturn:
+def run(_command: commands.Broker, settings: Settings, java_options: Sequence[str] = ()) -> NoReturn:
     """Becomes the broker: this process is replaced by Java, so its pid is the broker's and signals reach it.
 
     SIGTERM is a clean shutdown. Raises what `check` raises.
@@ -58,7 +60,7 @@ def run(_command: commands.Broker, settings: Settings) -> NoReturn:
     if not (data / "meta.properties").exists():
         _format(properties, settings.broker.heap_mb, passwords)
     # What its codecs unpack there, is code: /tmp may allow none.
-    options = [f"-Djava.io.tmpdir={scratch}"]
+    options = [f"-Djava.io.tmpdir={scratch}", *java_options]
     command = _java(settings.broker.heap_mb, "kafka.Kafka", str(properties), options=options)
     os.execv(command[0], command)
 
@@ -133,8 +135,7 @@ def _format(properties: Path, heap_mb: int, passwords: Mapping[Principal, str]) 
     with NamedTemporaryFile("w", encoding="utf-8") as file:  # everybody may read the arguments of a process
         file.write("\n".join(arguments))
         file.flush()
-        quick = ["-XX:TieredStopAtLevel=1"]
-        command = _java(heap_mb, "kafka.tools.StorageTool", f"@{file.name}", options=quick)
+        command = _java(heap_mb, "kafka.tools.StorageTool", f"@{file.name}")
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
@@ -146,15 +147,19 @@ def _format(properties: Path, heap_mb: int, passwords: Mapping[Principal, str]) 
 def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     return [
         str(RUNTIME / "java" / "bin" / "java"),
-        *options,
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
+        # What the optimising compiler takes, it does not give back within millions of records.
+        "-XX:TieredStopAtLevel=1",
+        *([f"-XX:AOTCache={AOT_CACHE}"] if AOT_CACHE.exists() else []),
+        "-Xlog:aot*=error",  # what of the cache it could not use, it would tell in the log
         "-XX:+ExitOnOutOfMemoryError",
         "-XX:+PerfDisableSharedMem",
         "--sun-misc-unsafe-memory-access=allow",  # as Kafka's index files and codecs need; Java 25 warns without
         "--enable-native-access=ALL-UNNAMED",
         "-Djava.awt.headless=true",
         f"-Dlog4j2.configurationFile={(CONFIGURATION / 'log4j2.properties').as_uri()}",
+        *options,
         "-cp",
         str(RUNTIME / "jars" / "kafka" / "*"),
         main,
