@@ -89,7 +89,7 @@ $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/
 	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV) || { echo "setup: $(PYTHON) could not create $(VENV). It needs the venv module (Debian: python3.11-venv)." >&2; rm -rf $(VENV); exit 1; }
 	@echo "setup: installing Python packages"
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@$(VENV)/bin/python infra/setup.py
 	@echo "setup: recording a short run of the job, from which Java will start faster"

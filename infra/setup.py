@@ -4,12 +4,14 @@ Run by `make setup` with the environment's own Python, after its requirements ar
 `<environment>/runtime` (`java/`, `jars/spark/`, `jars/kafka/`); what is there and has the right checksum stays.
 """
 
+import compileall
 import hashlib
 import shlex
 import shutil
 import ssl
 import subprocess
 import sys
+import sysconfig
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -159,7 +161,16 @@ def compile_login(java: Path) -> None:
         sys.exit(f"setup: {source.name} could not be compiled: {done.stdout}{done.stderr}")
 
 
+def compile_packages() -> None:
+    """Writes the bytecode of all packages, on all cores, where pip would take one.
+
+    What does not compile is a template or of another version of Python, and never imported.
+    """
+    compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2, workers=0)
+
+
 def main() -> None:
+    compile_packages()
     java = write_java_home()
     compile_login(java)
     jars = list(locked_jars())
