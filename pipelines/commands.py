@@ -40,11 +40,16 @@ def _seconds(duration: object) -> object:
     return float(match[1]) * {"": 1, "s": 1, "m": 60, "h": 3600}[match[2]]
 
 
+Named = Literal["replay", "gold table", "window table", "expected table"]
+"""What a parameter names, where a shell can complete it."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """A parameter that is given by its place."""
 
     help: str
+    names: Named | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ class Option:
     name: str
     help: str
     former_names: tuple[str, ...] = ()
+    names: Named | None = None
 
 
 Given = Argument | Option
@@ -274,7 +280,7 @@ class Rebuild(Command):
     """Gold tables rebuilt from silver."""
 
     words = ("rebuild",)
-    tables: Annotated[tuple[str, ...], Argument("For example gold.stop_activity.")] = Field(min_length=1)
+    tables: Annotated[tuple[str, ...], Argument("For example gold.stop_activity.", "gold table")] = Field(min_length=1)
 
 
 class Expire(Command):
@@ -295,7 +301,7 @@ class Check(Command):
     """The truths about tables, or about all of them, at a batch at which they agree; at the newest one without."""
 
     words = ("check",)
-    tables: Annotated[tuple[str, ...], Option("--table", "A table; all of them without.")] = ()
+    tables: Annotated[tuple[str, ...], Option("--table", "A table; all of them without.", names="expected table")] = ()
     at_batch: Annotated[AtBatch, AS_OF_BATCH] = None
 
     @field_validator("tables")
@@ -320,7 +326,8 @@ class Backfill(Command):
     begin: Annotated[Moment, Option("--from", "First moment (ISO 8601; UTC without an offset).")]
     end: Annotated[Moment, Option("--to", "First moment after.")]
     tables: Annotated[
-        tuple[str, ...], Option("--table", "A table with windows; all of them without.", ("--tables",))
+        tuple[str, ...],
+        Option("--table", "A table with windows; all of them without.", ("--tables",), "window table"),
     ] = ()
     dry_run: Annotated[bool, Option("--dry-run", "Only tell what would change.")] = False
 
@@ -338,7 +345,9 @@ class Verify(Command):
 
 
 REPLAY_ID = r"^[0-9a-z][0-9a-z-]{0,62}$"
-ReplayId = Annotated[str, Field(pattern=REPLAY_ID), Argument("The replay's name: lower-case letters, digits, dashes.")]
+ReplayId = Annotated[
+    str, Field(pattern=REPLAY_ID), Argument("The replay's name: lower-case letters, digits, dashes.", "replay")
+]
 
 
 class ReplayPlan(Command):
@@ -368,7 +377,8 @@ class ReplayCompare(Command):
     words = ("replay", "compare")
     replay_id: ReplayId
     expect: Annotated[
-        tuple[str, ...], Option("--expect", "A difference that is right: schema.table, or schema.table.column.")
+        tuple[str, ...],
+        Option("--expect", "A difference that is right: schema.table, or schema.table.column.", names="expected table"),
     ] = ()
     html: Annotated[str | None, Option("--html", "Where to write the page.")] = None
 

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
     help="Package tracking: a Kafka log, one Spark job, Delta tables. Start with `pts demo`, ask with `pts sql`.",

@@ -13,6 +13,7 @@ import typer
 from pydantic import BeforeValidator, ValidationError
 from pydantic.fields import FieldInfo
 
+from pipelines.cli.completion import NAMES
 from pipelines.commands import Argument, Command, Option, written
 from pipelines.errors import InvalidInput
 from pipelines.running_command import begin_command
@@ -65,10 +66,11 @@ def _parameters(kind: type[Command]) -> Iterator[Parameter]:
     for name, given in kind.given().items():
         field = kind.model_fields[name]
         default = Parameter.empty if field.is_required() else _shown(field.default)
+        completed = given.names and NAMES[given.names]
         info = (
-            typer.Argument(help=given.help)
+            typer.Argument(help=given.help, autocompletion=completed)
             if isinstance(given, Argument)
-            else typer.Option(given.name, help=given.help)
+            else typer.Option(given.name, help=given.help, autocompletion=completed)
         )
         kinds: Any = _type(field)
         yield _parameter(name, kinds if default is not None else kinds | None, info, default)

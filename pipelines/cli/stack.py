@@ -7,6 +7,7 @@ import typer
 
 from pipelines import commands
 from pipelines.cli.common import INDENTED, AsJson, answer, current_settings
+from pipelines.cli.completion import service_names
 from pipelines.cli.parameters import takes
 
 
@@ -22,7 +23,10 @@ def add_to(app: typer.Typer) -> None:
 def up(
     services: Annotated[
         list[str] | None,
-        typer.Argument(help="broker, stream, seal, simulate, api, board, airflow; none: all that there are."),
+        typer.Argument(
+            help="broker, stream, seal, simulate, api, board, airflow; none: all that there are.",
+            autocompletion=service_names,
+        ),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Return when everything runs.")] = False,
 ) -> None:

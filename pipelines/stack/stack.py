@@ -16,7 +16,7 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.ports import why_unusable
 from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
-from pipelines.io.processes.supervisor import GROUPS, SERVICES, Service, Supervisor, services_of
+from pipelines.io.processes.supervisor import GROUPED, GROUPS, SERVICES, Service, Supervisor, services_of, startable
 from pipelines.live import topics
 from pipelines.live.seal import SEALING_IS_OFF
 from pipelines.settings import Api, Board, Settings
@@ -40,8 +40,6 @@ STOP_ORDER = (
 )
 """The priorities in supervisord.conf say the same."""
 
-GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
-
 Say = Callable[[str], None]
 
 
@@ -52,8 +50,7 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
     """
     if "seal" in named and not settings.seal.enabled:
         raise InvalidInput(SEALING_IS_OFF)
-    there = services_of(settings)
-    known = [name for name in there if name not in GROUPED] + list(GROUPS)
+    known = startable(settings)
     if unknown := sorted(set(named) - set(known)):
         raise InvalidInput(f"There is no service {', '.join(unknown)}. The services are {', '.join(known)}.")
     if "broker" in named and not settings.has_embedded_broker:
@@ -64,7 +61,7 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
     chosen = _asked_for(named, settings)
     unnamed = {"broker", "simulate"} - set(named)
     wanted = chosen | {"broker"} if settings.has_embedded_broker else chosen - unnamed
-    return tuple(name for name in there if name in wanted)
+    return tuple(name for name in services_of(settings) if name in wanted)
 
 
 def _asked_for(named: Sequence[str], settings: Settings) -> set[str]:

@@ -1,4 +1,4 @@
-"""Each replay of a lake is a folder `$PTS_LAKE/_shadow/<id>`, with the tables it made and `replay.json`."""
+"""What is known of each replay of a lake: the record in its folder, beside the tables that it made."""
 
 import json
 import re
@@ -17,6 +17,7 @@ from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFou
 from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.state.exclusion import raise_if_delegated
+from pipelines.state.replay_folders import RECORD_FILE, replay_names, replays_root
 from pipelines.state.writer_lease import locked
 
 
@@ -192,7 +193,8 @@ class Replays:
     def __init__(self, lake_root: str) -> None:
         if "://" in lake_root:
             raise InvalidInput(f"The lake {lake_root} is not a folder: history is replayed in a folder only.")
-        self._root = Path(lake_root) / "_shadow"
+        self._lake_root = lake_root
+        self._root = replays_root(lake_root)
 
     def root(self, replay_id: str) -> str:
         """The lake that a replay builds. Raises `InvalidInput` for what cannot be the name of one."""
@@ -203,29 +205,29 @@ class Replays:
     def all(self) -> list[Replay]:
         """Oldest first."""
         found = []
-        for path in self._root.glob("*/replay.json"):
+        for name in replay_names(self._lake_root):
             with suppress(NotFound):  # it is being dropped
-                found.append(self.load(path.parent.name))
+                found.append(self.load(name))
         return sorted(found, key=lambda replay: replay.created_at)
 
     def cut_off(self) -> list[str]:
         """Names of the replays whose promotion was begun and is not done, also if another code wrote that down."""
-        return sorted(path.parent.name for path in self._root.glob("*/replay.json") if _was_cut_off(path))
+        return [name for name in replay_names(self._lake_root) if _was_cut_off(self._root / name / RECORD_FILE)]
 
     def load(self, replay_id: str) -> Replay:
         """Raises `NotFound` when there is none of that name, `LakeMismatch` when its record says nothing."""
-        path = Path(self.root(replay_id)) / "replay.json"
+        path = Path(self.root(replay_id)) / RECORD_FILE
         try:
             return Replay.model_validate_json(path.read_text(encoding="utf-8"))
         except FileNotFoundError as error:
-            names = ", ".join(sorted(path.parent.name for path in self._root.glob("*/replay.json")))
-            raise NotFound(f"There is no replay {replay_id}. There is: {names or 'none'}.") from error
+            names = ", ".join(replay_names(self._lake_root)) or "none"
+            raise NotFound(f"There is no replay {replay_id}. There is: {names}.") from error
         except ValidationError as error:
             raise LakeMismatch(f"{path} is not a replay's record: `pts replay drop {replay_id}`.") from error
 
     def save(self, replay: Replay) -> None:
         """Writes the record, as a whole or not at all."""
-        path = Path(self.root(replay.replay_id)) / "replay.json"
+        path = Path(self.root(replay.replay_id)) / RECORD_FILE
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_whole(path, replay.model_dump_json(indent=2), is_lasting=True)
@@ -238,7 +240,7 @@ class Replays:
         Raises `NotFound` when there is none, `LakeMismatch` when its promotion was cut off: only with the folder can
         that be finished.
         """
-        if _was_cut_off(Path(self.root(replay_id)) / "replay.json"):
+        if _was_cut_off(Path(self.root(replay_id)) / RECORD_FILE):
             raise LakeMismatch(f"{half_done(replay_id)}, by the code that began it; then it can be dropped.")
         if not self.clear(replay_id):
             self.load(replay_id)
@@ -255,5 +257,5 @@ class Replays:
     def one_at_a_time(self) -> Iterator[None]:
         """Holds the lake's replays; the lock goes with the process. Raises `AnotherWriter` when another one has it."""
         with locked(self._root / "_replay.lock", "already works on a replay of this lake. Wait for it, or stop it."):
-            raise_if_delegated(str(self._root.parent))
+            raise_if_delegated(self._lake_root)
             yield

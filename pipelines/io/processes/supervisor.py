@@ -12,6 +12,7 @@ import time
 import xmlrpc.client
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from shlex import join
 from typing import Any, Literal, cast
@@ -45,6 +46,8 @@ SERVICES: dict[str, commands.Command] = {
 
 GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow-"))}
 """Services that are started together, by the name that stands for them."""
+
+GROUPED = frozenset(chain.from_iterable(GROUPS.values()))
 
 LONGEST_SOCKET_PATH = 90
 """The kernel takes 107 bytes (103 on macOS), and supervisord first binds a name that is a pid longer."""
@@ -218,6 +221,11 @@ class Supervisor:
 def services_of(settings: Settings) -> tuple[str, ...]:
     """The services that a deployment has, in the order of their start."""
     return tuple(name for name in SERVICES if name != "seal" or settings.seal.enabled)
+
+
+def startable(settings: Settings) -> list[str]:
+    """The names by which a deployment's services are started: several of a group by that of the group."""
+    return [name for name in services_of(settings) if name not in GROUPED] + list(GROUPS)
 
 
 def _short_folder() -> Path:
