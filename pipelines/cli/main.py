@@ -35,6 +35,8 @@ def settings(as_json: AsJson = False) -> None:
     """Print every setting: variable, value, where it came from, what it does.
 
     Settings are environment variables, for example `PTS_HOME=/data/pts PTS_KAFKA__PARTITIONS=8 pts up`.
+
+    For example: `PTS_HOME=/data/pts pts settings --json`
     """
     from pipelines.settings_variables import setting_lines
     from pipelines.terminal.settings import settings_page
@@ -49,7 +51,10 @@ stack.add_to(app)
 @app.command()
 @takes(commands.Topics)
 def topics(command: commands.Topics) -> None:
-    """Create the topics of the contract; refuse to go on where an existing one differs."""
+    """Create the topics of the contract; refuse to go on where an existing one differs.
+
+    For example: `PTS_KAFKA__PARTITIONS=8 pts topics`
+    """
     from pipelines.live import topics as job
 
     created = job.run(command, current_settings())
@@ -62,6 +67,8 @@ def seal(command: commands.Seal) -> None:
     """Move records from the intake topics into the kept ones, exactly once, with personal fields in an envelope.
 
     Runs beside the job, until SIGTERM. Needs PTS_SEAL__ENABLED.
+
+    For example: `PTS_SEAL__ENABLED=true pts seal --drain`
     """
     from pipelines.live import seal as job
 
@@ -74,6 +81,8 @@ def erase(command: commands.Erase, as_json: AsJson = False) -> None:
     """Forget the sealed fields of a package, for good: destroy its key, and withdraw its report.
 
     The tables keep the envelopes, and stay what the log says. Cut off, it is called again.
+
+    For example: `pts erase 42`
     """
     from pipelines.live import erase as job
     from pipelines.terminal.package import erased_page
@@ -84,7 +93,10 @@ def erase(command: commands.Erase, as_json: AsJson = False) -> None:
 @app.command()
 @takes(commands.Stream)
 def stream(command: commands.Stream) -> None:
-    """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary."""
+    """Run the job: records of the log into the Delta tables, batch after batch. SIGTERM ends it at a batch boundary.
+
+    For example: `pts stream --drain`
+    """
     from pipelines.live import stream as job
     from pipelines.observability.observers import observers
     from pipelines.replay.promote import promote_with_lease
@@ -120,6 +132,8 @@ def sql(
     Tables are named as `gold.remaining_stops`, `silver.ship_events`, `silver.quarantine`, `ops.batches`. A query that
     begins with a dash comes after `--`. Without a query, a terminal gets a shell with history and completion, and from
     a pipe or a file all statements are answered: `pts sql < questions.sql`.
+
+    For example: `pts sql "SELECT count(*) FROM gold.remaining_stops" --json`
     """
     if as_csv and as_json:
         raise InvalidInput("--csv and --json exclude each other.")
@@ -138,7 +152,10 @@ def sql(
 @app.command()
 @takes(commands.Snapshot)
 def snapshot(command: commands.Snapshot) -> None:
-    """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta."""
+    """Print the version of every table after a batch, as JSON: one picture across tables, for any reader of Delta.
+
+    For example: `pts snapshot --at-batch 7`
+    """
     from pipelines.queries import snapshot as job
 
     typer.echo(json.dumps(job.run(command, current_settings()).as_json(), indent=2))
@@ -147,7 +164,10 @@ def snapshot(command: commands.Snapshot) -> None:
 @app.command()
 @takes(commands.Report)
 def report(command: commands.Report, as_json: AsJson = False) -> None:
-    """Print one package: its report, its route, its scans in order, each with its place on the log."""
+    """Print one package: its report, its route, its scans in order, each with its place on the log.
+
+    For example: `pts report 42 --explain`
+    """
     from pipelines.queries.explain import explanation
     from pipelines.queries.report import package_report
     from pipelines.terminal.package import explanation_page, package_page

@@ -21,7 +21,10 @@ def add_to(app: typer.Typer) -> None:
 
 @takes(commands.Rebuild)
 def rebuild(command: commands.Rebuild) -> None:
-    """Rebuild gold tables from silver, each in one commit. A live job waits meanwhile."""
+    """Rebuild gold tables from silver, each in one commit. A live job waits meanwhile.
+
+    For example: `pts rebuild gold.stop_activity`
+    """
     from pipelines.maintenance import rebuild as job
 
     told(job.run, command)
@@ -34,6 +37,8 @@ def expire(command: commands.Expire, as_json: AsJson = False) -> None:
 
     Packages delivered more than 90 days ago leave `gold.remaining_stops`; windows and alerts go after 400 days. Nothing
     runs this by itself.
+
+    For example: `pts expire --dry-run`
     """
     from pipelines.maintenance import expire as job
     from pipelines.terminal.maintenance import expired_page
@@ -48,6 +53,8 @@ def compact(command: commands.Compact, as_json: AsJson = False) -> None:
 
     Files stay for `PTS_COMPACT__RETENTION_HOURS`, and those that a replay or its rollback needs for longer. Run twice,
     it does nothing the second time.
+
+    For example: `pts compact --dry-run`
     """
     from pipelines.maintenance import compact as job
     from pipelines.terminal.maintenance import compacted_page
@@ -60,6 +67,8 @@ def verify(command: commands.Verify, as_json: AsJson = False) -> None:
     """Check that every record read is in the tables once, and that all tables agree with silver and the ledger.
 
     Only reads, and the job may go on. Names the first check that does not hold, and then ends with code 13.
+
+    For example: `pts verify --json`
     """
     from pipelines.checks import verify as job
     from pipelines.terminal.checks import verified_page
@@ -72,6 +81,8 @@ def check(command: commands.Check, as_json: AsJson = False) -> None:
     """Judge the tables as sets, at one batch: grain, reconciliation, news, volume. Results go to `ops.quality`.
 
     The job may go on. A critical expectation that is not met ends with code 17; a warning does not.
+
+    For example: `pts check --table gold.remaining_stops`
     """
     from expectations import check as job
     from expectations.result import raise_if_failed
@@ -87,6 +98,8 @@ def health(command: commands.Health, as_json: AsJson = False) -> None:
     """Measure heartbeat, lag, freshness, rejects and files against their limits. Ends with code 16 beyond one.
 
     Only reads, and needs no Java. The limits are settings: PTS_HEALTH__…
+
+    For example: `pts health --json`
     """
     from pipelines.checks import health as job
     from pipelines.terminal.checks import readings_page
@@ -102,6 +115,8 @@ def alert(command: commands.Alert) -> None:
 
     The same, but for numbers, is not sent again for a while (PTS_ALERTS__REPEAT_SECONDS). What cannot be delivered is
     in the log $PTS_HOME/logs/alerts.log.
+
+    For example: `pts alert "Disk nearly full" "90 % of /data is used."`
     """
     from pipelines.checks import alert as job
 
@@ -117,6 +132,8 @@ def requests(command: commands.Requests, as_json: AsJson = False) -> None:
     """List the replays that other systems ask for by messages on the topic pts-control. Airflow starts them.
 
     A message is a JSON object: `{"requestId": "correct-stops", "dryRun": false}`; also `fence` and `expect`.
+
+    For example: `pts requests --json`
     """
     from pipelines.replay import requests as job
 
@@ -136,6 +153,8 @@ def judge(
     For producers; needs neither broker nor Java nor tables. Ends with code 21 when a message would be quarantined.
     Whether a message repeats another is not judged. An array has records such as
     `{"key": "42", "value": "…", "timestamp": 1772359200000}`; bytes that are no text are `key_base64`, `value_base64`.
+
+    For example: `pts judge ship-events scan.csv --key 42`
     """
     from pipelines.checks import judge as job
     from pipelines.terminal.checks import judged_line, summary_page

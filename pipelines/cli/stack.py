@@ -34,6 +34,8 @@ def up(
 
     A named service brings the ones that it needs: `pts up stream` starts the broker, too. In a stack that already runs,
     the services that it lacks are started.
+
+    For example: `pts up stream --detach`
     """
     from pipelines.stack import up as job
     from pipelines.terminal.page import console
@@ -43,7 +45,10 @@ def up(
 
 
 def down() -> None:
-    """Stop the stack, wherever it was started, and wait until it is gone."""
+    """Stop the stack, wherever it was started, and wait until it is gone.
+
+    For example: `pts down`
+    """
     from pipelines.stack import stack
 
     current = current_settings()
@@ -51,7 +56,10 @@ def down() -> None:
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show the addresses of broker, Airflow, API and board, and each service's state, process and log."""
+    """Show the addresses of broker, Airflow, API and board, and each service's state, process and log.
+
+    For example: `pts status --json`
+    """
     from pipelines.stack import status as job
     from pipelines.terminal.stack import status_page
 
@@ -60,7 +68,10 @@ def status(as_json: AsJson = False) -> None:
 
 @takes(commands.Broker)
 def broker(command: commands.Broker) -> None:
-    """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly."""
+    """Run the embedded Kafka broker in the foreground; SIGTERM and Ctrl-C shut it down cleanly.
+
+    For example: `PTS_BROKER__PORT=9192 pts broker`
+    """
     from pipelines.stack import broker as job
 
     job.run(command, current_settings())
@@ -68,7 +79,10 @@ def broker(command: commands.Broker) -> None:
 
 @takes(commands.Certificates)
 def certificates(command: commands.Certificates) -> None:
-    """Renew the embedded broker's certificates that are near their end, without a restart (PTS_PROFILE=secure)."""
+    """Renew the embedded broker's certificates that are near their end, without a restart (PTS_PROFILE=secure).
+
+    For example: `PTS_PROFILE=secure pts certificates`
+    """
     from pipelines.stack import certificates as job
 
     found = job.run(command, current_settings())
@@ -80,6 +94,8 @@ def api(command: commands.Api) -> None:
     """Serve the customers' API and its pages, fed by the topic package-reports, in the foreground; SIGTERM ends it.
 
     `GET /packages/42`, `/packages/42/events`, and for people `/track/42`; `/docs` describes it.
+
+    For example: `PTS_API__PORT=8001 pts api`
     """
     from pipelines.api import server as job
 
@@ -88,14 +104,20 @@ def api(command: commands.Api) -> None:
 
 @takes(commands.Board)
 def board(command: commands.Board) -> None:
-    """Serve the board, pages that show what the lake holds and how the job does, in the foreground; SIGTERM ends it."""
+    """Serve the board, pages that show what the lake holds and how the job does, in the foreground; SIGTERM ends it.
+
+    For example: `PTS_BOARD__PORT=8011 pts board`
+    """
     from pipelines.board import server as job
 
     job.run(command, current_settings())
 
 
 def demo() -> None:
-    """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays."""
+    """Start everything with a seeded feed and watch packages move; Ctrl-C stops all of it, and the lake stays.
+
+    For example: `PTS_HOME=/tmp/demo pts demo`
+    """
     from pipelines.stack import demo as job
     from pipelines.terminal.demo import DemoScreen
     from pipelines.terminal.page import console
