@@ -56,7 +56,7 @@ def down() -> None:
 
 
 def status(as_json: AsJson = False) -> None:
-    """Show the addresses of broker, Airflow, API and board, and each service's state, process and log.
+    """Show the addresses of all that the stack serves, and each service's state, process and log.
 
     For example: `pts status --json`
     """

@@ -2,12 +2,17 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pipelines
 from pipelines.io.processes import airflow
 from pipelines.io.processes.supervisor import Service
 from pipelines.settings import Settings
 from pipelines.stack import stack
+
+SITE = Path(pipelines.__file__).parents[1] / "var" / "site" / "index.html"
+"""Where `make site` builds the documentation."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +47,16 @@ def status(settings: Settings) -> Status:
         "airflow": airflow.url(settings),
         "api": settings.api.url,
         "board": settings.board.url,
+        **_metrics(settings),
     }
+    if SITE.is_file():
+        places["documentation"] = SITE.as_uri()
     remark = airflow.idle(settings) if services["airflow-scheduler"].is_alive else None
     return Status(places, tuple(services.values()), remark)
+
+
+def _metrics(settings: Settings) -> dict[str, str]:
+    """Where Prometheus reads, of each service that has such a port."""
+    ports = {"stream_metrics": settings.metrics.port, "api_metrics": settings.metrics.api_port}
+    own = {name: f"http://127.0.0.1:{port}/metrics" for name, port in ports.items() if port}
+    return {**own, "board_metrics": f"{settings.board.url}/metrics"}

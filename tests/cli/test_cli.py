@@ -13,6 +13,7 @@ from pipelines.cli import main as cli
 from pipelines.cli.common import current_settings
 from pipelines.cli.parameters import checked
 from pipelines.io.kafka import admin
+from pipelines.stack import status
 from tests.calling import Pts
 from tests.permissions import permitted_beyond
 
@@ -166,6 +167,8 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
     assert found["airflow"] == "http://127.0.0.1:8080"
     assert found["api"] == "http://127.0.0.1:8000"
     assert found["board"] == "http://127.0.0.1:8010"
+    assert found["board_metrics"] == "http://127.0.0.1:8010/metrics"
+    assert not found.keys() & {"stream_metrics", "api_metrics"}
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
         "stream": "STOPPED",
@@ -176,6 +179,23 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
         "airflow-dag-processor": "STOPPED",
         "airflow-scheduler": "STOPPED",
     }
+
+
+def test_status_says_where_metrics_and_documentation_are(
+    pts: Pts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site" / "index.html"
+    monkeypatch.setattr(status, "SITE", site)
+    ports = {"PTS_METRICS__PORT": "9464", "PTS_METRICS__API_PORT": "9465"}
+    assert "documentation: " not in pts("status", home=tmp_path).stdout
+    site.parent.mkdir()
+    site.touch()
+    lines = pts("status", home=tmp_path, **ports).stdout.splitlines()
+    assert {
+        "stream_metrics: http://127.0.0.1:9464/metrics",
+        "api_metrics: http://127.0.0.1:9465/metrics",
+        f"documentation: file://{site}",
+    } <= set(lines)
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("30s", 30), ("5m", 300), ("1h", 3600), ("90", 90), ("0.5s", 0.5)])
