@@ -18,6 +18,7 @@ from pipelines.checks.verify_checks.ledger import LEDGER
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.progress import part
 from pipelines.settings import Quality, Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import EXPECTED, OPS_QUALITY
@@ -49,7 +50,8 @@ def check(settings: Settings, at: Snapshot, suites: Iterable[Suite], checked_at:
     measured = measure(settings.lake_root, suites, at, checked_at)
     folder = pages.folder_of(settings.quality_pages, checked_at, at.batch_id)
     judged = [_known(each) for each in measured]
-    verdicts = validated(judged, settings.quality, at.batch_id, checked_at, folder)
+    with part("Judging, and writing pages"):
+        verdicts = validated(judged, settings.quality, at.batch_id, checked_at, folder)
     results = tuple(
         _result(each, truth, verdicts, settings.quality) for each in measured for truth in each.suite.truths
     )
@@ -67,15 +69,17 @@ def measure(lake_root: str, suites: Iterable[Suite], at: Snapshot, now: datetime
     with reader.opened(table.name for table in EXPECTED) as lake:
         lake.execute(f"SET VARIABLE batch_id = {at.batch_id}")
         lake.execute(f"SET VARIABLE now = TIMESTAMPTZ '{iso_utc(now)}'")
-        for stage in STAGES:
-            for statement in stage.prepare * (stage in needed):
-                lake.execute(statement)
+        with part("Reading what is judged"):
+            for stage in STAGES:
+                for statement in stage.prepare * (stage in needed):
+                    lake.execute(statement)
         return [_measured(lake, suite) for suite in asked]
 
 
 def _measured(lake: duckdb.DuckDBPyConnection, suite: Suite) -> Measured:
     numbers = ", ".join(f"({truth.sql}) AS {truth.name}" for truth in suite.truths)
-    facts = lake.sql(f"SELECT {numbers}").to_arrow_table()
+    with part(f"Measuring {suite.table.name}"):
+        facts = lake.sql(f"SELECT {numbers}").to_arrow_table()
     violated = (truth for truth in suite.truths if truth.check and facts[truth.name][0].as_py())
     return Measured(suite, facts, {truth.name: _first(lake, truth.check) for truth in violated if truth.check})
 

@@ -4,6 +4,7 @@ As with a log, whoever does the work does not know who listens: a terminal, or n
 """
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -80,6 +81,28 @@ class ReplayEnded:
     """The replay has come to its end, or was cut off."""
 
 
+@dataclass(frozen=True)
+class PartBegun:
+    """A command does this now, maybe as a part of what it began before; `total` is its size, where that is known."""
+
+    doing: str
+    total: int | None = None
+
+
+@dataclass(frozen=True)
+class PartAdvanced:
+    """So much of the part that was begun last is done."""
+
+    done: int
+
+
+@dataclass(frozen=True)
+class PartEnded:
+    """The part that was begun last has ended, or failed."""
+
+    seconds: float
+
+
 def parse_batch(line: str) -> dict[str, Any] | None:
     """The batch that a line of the stream's log tells of; None for any other line."""
     try:
@@ -89,7 +112,7 @@ def parse_batch(line: str) -> dict[str, Any] | None:
     return parsed if isinstance(parsed, dict) and "batch_id" in parsed else None
 
 
-Step = BatchDone | ReplayBegun | ReplayedBatch | ReplayEnded
+Step = BatchDone | ReplayBegun | ReplayedBatch | ReplayEnded | PartBegun | PartAdvanced | PartEnded
 Listener = Callable[[Step], None]
 
 _listeners: list[Listener] = []
@@ -109,3 +132,17 @@ def reported_to(listener: Listener) -> Iterator[None]:
         yield
     finally:
         _listeners.remove(listener)
+
+
+@contextmanager
+def part(doing: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """Tells of a part of a command that may take seconds, as `Comparing gold.stop_activity`.
+
+    Yields what says how much of `total` is done. For the thread of a command alone.
+    """
+    began = time.monotonic()
+    report(PartBegun(doing, total))
+    try:
+        yield lambda done: report(PartAdvanced(done))
+    finally:
+        report(PartEnded(time.monotonic() - began))

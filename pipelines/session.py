@@ -17,6 +17,7 @@ from pipelines import java_process
 from pipelines.errors import InvalidInput, LakeUnavailable, SetupIncomplete
 from pipelines.host_environment import leave_aside, name_user, scratch_below, user_has_a_name
 from pipelines.java_process import LAST_WORDS_SECONDS
+from pipelines.progress import part
 from pipelines.settings import Settings
 
 RUNTIME = Path(sys.prefix) / "runtime"
@@ -181,8 +182,9 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
     # It prints each failure that is raised, with values of rows.
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     try:
-        java_process.start(conf)
-        session = SparkSession.builder.config(conf=conf).getOrCreate()
+        with part("Starting Spark"):
+            java_process.start(conf)
+            session = SparkSession.builder.config(conf=conf).getOrCreate()
     except Exception as error:
         if not _is_of_the_first_connection(error) and java_process.exit_code(LAST_WORDS_SECONDS) is None:
             raise

@@ -14,6 +14,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.mover import NAME as SEALER
 from pipelines.io.processes import airflow
 from pipelines.io.processes.supervisor import Supervisor
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat
 from pipelines.tables import NOT_IN_THE_LEDGER, OPS_BATCHES, SILVER_SHIP_EVENTS, TABLES
@@ -91,7 +92,8 @@ def run(_command: Health, settings: Settings, now: datetime | None = None) -> li
         BrokerUnavailable: No broker answers.
         NotFound: There is no table yet.
     """
-    return list(_readings(settings, now or datetime.now(UTC)))
+    with part("Measuring job, log and lake"):
+        return list(_readings(settings, now or datetime.now(UTC)))
 
 
 def raise_if_beyond(readings: list[Reading]) -> None:

@@ -10,6 +10,7 @@ from pipelines.checks.corrections import count_corrections
 from pipelines.checks.verify_checks import CHECKS, STAGES, Check
 from pipelines.errors import Violation
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from pipelines.tables import TABLES
@@ -101,10 +102,12 @@ def run(_command: commands.Verify, settings: Settings) -> Verified:
 def _verified(lake: duckdb.DuckDBPyConnection, at: Snapshot, wire_format: str) -> Verified:
     lake.execute(f"SET VARIABLE batch_id = {at.batch_id}")
     for stage in STAGES:
-        for statement in stage.prepare:
-            lake.execute(statement)
+        with part("Reading what is checked"):
+            for statement in stage.prepare:
+                lake.execute(statement)
         for check in stage.checks:
-            _raise_if_broken(lake, check)
+            with part(f"Checking {check.name}"):
+                _raise_if_broken(lake, check)
     return Verified(
         batch_id=at.batch_id,
         ledger_batch_id=_rows(lake, NEWEST_BATCH)[0]["batch_id"],

@@ -14,6 +14,7 @@ from pipelines.engine.schedule import CatchUpSchedule, is_deferred
 from pipelines.graph import FLOWS, Flow, flows_into, with_dependents
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange, RecordLog
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
@@ -96,14 +97,16 @@ class LakeRunner:
         self.positions = TablePositions.after(self.last, ledger)
         wanted = with_dependents(rebuilds, self._flows)
         cut_off = self._planner.cut_off(self.last)
-        states = prepare(self.lake, self.last, self._planner.identity, cut_off, wanted, self._flows)
+        with part("Comparing the tables with the ledger"):
+            states = prepare(self.lake, self.last, self._planner.identity, cut_off, wanted, self._flows)
         half_done = (state.table.name for state in states if state.is_half_done)
         added = (flow.into.name for flow in self._flows if flow.is_fold and flow.into.name not in self.positions.tables)
         self._rebuilds = with_dependents((*wanted, *half_done, *(added if self.last else ())), self._flows)
         self._finish_catch_up([state for state in states if state.is_ahead_to is not None], ledger)
         was_cut_off = any(state.is_ahead for state in states)
         if self.last and self._rebuilds and not was_cut_off:
-            self.run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds))
+            with part(f"Rebuilding {', '.join(sorted(self._rebuilds))}"):
+                self.run(maintenance_batch(self.last, "rebuild", rebuilds=self._rebuilds))
         return was_cut_off
 
     def _finish_catch_up(self, ahead: list[State], ledger: Ledger) -> None:

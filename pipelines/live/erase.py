@@ -10,6 +10,7 @@ from pipelines.contracts.topics import PACKAGE_REPORTS
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.keys.key_store import KeyStore
+from pipelines.progress import part
 from pipelines.settings import Settings
 
 
@@ -37,5 +38,6 @@ def run(command: Erase, settings: Settings) -> Erased:
         had_key = store.erase(number)
     producer = LogProducer(Connection.of(settings), is_idempotent=False)
     producer.append([(PACKAGE_REPORTS.name, str(number).encode(), None, int(time.time() * 1_000))])
-    producer.flush()
+    with part("Withdrawing the report"):
+        producer.flush()
     return Erased(number, had_key)

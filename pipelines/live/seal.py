@@ -18,6 +18,7 @@ from pipelines.io.kafka.mover import Mover
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
 from pipelines.io.keys.key_store import KeyStore
 from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 
@@ -49,7 +50,12 @@ def run(command: Seal, settings: Settings) -> int:
     store = opened_store(connection, settings, command.new_keys)
     kept = {intake_of(topic, settings.seal.intake_hours).name: topic for topic in INPUT_TOPICS}
     moved = 0
-    with signals_ask_to_stop() as stop, closing(store), closing(_mover(connection, kept, store, settings)) as mover:
+    with (
+        signals_ask_to_stop() as stop,
+        closing(store),
+        closing(_mover(connection, kept, store, settings)) as mover,
+        part("Moving records"),
+    ):
         mover.begin(command.skip_lost)
         left = mover.behind() if command.drain else math.inf
         looked_on, until = None, math.inf

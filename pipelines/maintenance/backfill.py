@@ -18,6 +18,7 @@ from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance import common
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.exclusion import correcting
 from pipelines.state.handover import handed_over
@@ -157,7 +158,9 @@ def recomputed(
         flows: What makes them.
     """
     near = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in spans]
-    _hold(cursor, "near_scans", f"SELECT * FROM ({rows_of(SILVER_SHIP_EVENTS)}) WHERE {_is_in('occurred_at', near)}")
+    with part("Reading scans"):
+        scans = rows_of(SILVER_SHIP_EVENTS)
+        _hold(cursor, "near_scans", f"SELECT * FROM ({scans}) WHERE {_is_in('occurred_at', near)}")
     made: dict[str, str] = {}
     tables = []
     for flow in flows:
@@ -172,7 +175,8 @@ def recomputed(
         kept = f"NOT {is_expired(into.expiry, expired_before.get(into.name))}"
         rows, there = f"made_{flow.name}", f"there_{flow.name}"
         columns = ", ".join(into.column_names)
-        _hold(cursor, rows, f"SELECT {columns} FROM ({flow.by}) WHERE ({is_asked_for}) AND {kept}")
+        with part(f"Computing {into.name}"):
+            _hold(cursor, rows, f"SELECT {columns} FROM ({flow.by}) WHERE ({is_asked_for}) AND {kept}")
         _hold(cursor, there, f"SELECT {columns} FROM ({rows_of(into)}) WHERE {is_asked_for}")
         made[into.name] = f"FROM {rows}"
         counts = (f"(SELECT count(*) FROM ({query}))" for query in (

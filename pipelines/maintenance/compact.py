@@ -13,6 +13,7 @@ from pipelines.io.spark.failures import explained
 from pipelines.live.resume import check_promotions
 from pipelines.maintenance.compacted import Compacted, TableCompacted
 from pipelines.maintenance.retention import needed
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.exclusion import deleting_files
 from pipelines.state.handover import handed_over
@@ -63,7 +64,7 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     found = []
     for table in tables:
         path, name = _path(root, table), table.name
-        with _deleting_files(root):
+        with part(f"Looking for unneeded files of {name}"), _deleting_files(root):
             vacuum = files.unneeded if dry_run else files.vacuum
             vacuumed = vacuum(path, retention, must_stay.versions[name])
             has_new_checkpoint = not dry_run and files.write_checkpoint(path)
@@ -109,7 +110,7 @@ def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str
 
 def _join(root: str, tables: Iterable[Table]) -> None:
     for table in tables:
-        with _deleting_files(root):
+        with part(f"Joining files of {table.name}"), _deleting_files(root):
             files.join(_path(root, table))
 
 
@@ -122,7 +123,8 @@ def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]
             began = time.monotonic()
             check_promotions(root)
             for table in tables:
-                files.order(_path(root, table), table.z_order_by)
+                with part(f"Putting {table.name} in order"):
+                    files.order(_path(root, table), table.z_order_by)
             return time.monotonic() - began, {}
     except AnotherWriter:
         left = (

@@ -16,6 +16,7 @@ from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.maintenance import common
 from pipelines.maintenance.sole_writer import sole_writer
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.tables import SILVER_SHIP_EVENTS
@@ -84,7 +85,7 @@ def _newest_scan(lake: Lake) -> datetime | None:
 
 def _expired(flow: Flow, before: datetime, lake: Lake) -> Expired:
     assert flow.into.expiry is not None
-    with closing(duck.cursor()) as cursor:
+    with part(f"Counting what is too old in {flow.into.name}"), closing(duck.cursor()) as cursor:
         query = f"SELECT count(*) FROM ({lake.rows(flow.into)}) WHERE {is_expired(flow.into.expiry, before)}"
         ((count,),) = cursor.execute(query).fetchall()
     return Expired(flow.into.name, flow.into.expiry.rows, before, count)
@@ -101,7 +102,7 @@ def apply_expiry(limits: Mapping[str, datetime], last: LedgerRow, lake: Lake, le
         if flow.into.name not in limits or not flow.into.expiry:
             continue
         condition = is_expired(flow.into.expiry, limits[flow.into.name])
-        with closing(duck.cursor()) as cursor:
+        with part(f"Removing what is too old from {flow.into.name}"), closing(duck.cursor()) as cursor:
             if flow.archive:
                 rows = f"SELECT * FROM ({lake.rows(flow.into)}) WHERE {condition}"
                 lake.merge(cursor, rows, flow.archive, batch.transaction(f"{flow.name}.archive"))

@@ -9,6 +9,7 @@ from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.keys.clearance import Clearance
+from pipelines.progress import part
 from pipelines.queries.accepted_records import REPORTS, AcceptedRecord, Batch, accepted_records_of, batches_of
 from pipelines.queries.repeats import Repeat, repeats_of
 from pipelines.queries.report import PackageReport, Row, package_report, sources_of
@@ -122,12 +123,13 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     batches = batches_of(reader, {number for number in (*newest, *sources.values()) if number is not None})
     since = recreated_tables(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
     history = []
-    for number in (*newest, None):
-        brought = tuple(record for record in records if record.batch_id == number)
-        if brought:
-            batch = None if number is None else batches[number]
-            report, gap = _report_after(batch, since, tracking_number, settings.lake_root)
-            history.append(Entry(batch, brought, report, gap))
+    with part("Reading what was told after each batch"):
+        for number in (*newest, None):
+            brought = tuple(record for record in records if record.batch_id == number)
+            if brought:
+                batch = None if number is None else batches[number]
+                report, gap = _report_after(batch, since, tracking_number, settings.lake_root)
+                history.append(Entry(batch, brought, report, gap))
     with closing(Clearance.of(settings)) as clearance:
         repeats = repeats_of(reader, tracking_number, found.scans, settings.kafka.ship_events_format, clearance)
     return Explanation(

@@ -7,6 +7,7 @@ from pipelines.commands import QuarantineShow
 from pipelines.contracts.envelope import masked
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.keys.clearance import Clearance
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.values import rows_of
 
@@ -28,7 +29,8 @@ def listed(settings: Settings) -> list[dict[str, Any]]:
 
     Raises `NotFound` when there is no lake yet.
     """
-    rows = rows_of(LakeReader(settings.lake_root).query(LISTED))
+    with part("Counting rejected records"):
+        rows = rows_of(LakeReader(settings.lake_root).query(LISTED))
     return [{**row, "last_detail": row["last_detail"] and masked(row["last_detail"])} for row in rows]
 
 
@@ -38,7 +40,8 @@ def shown(command: QuarantineShow, settings: Settings) -> list[dict[str, Any]]:
     What is sealed is shown as this process's user may see it. Raises `NotFound` when there is no lake yet,
     `KeysUnavailable` for a key store that is none.
     """
-    rows = rows_of(LakeReader(settings.lake_root).query(SHOWN, [command.reason, command.limit]))
+    with part("Reading rejected records"):
+        rows = rows_of(LakeReader(settings.lake_root).query(SHOWN, [command.reason, command.limit]))
     with closing(Clearance.of(settings)) as clearance:
         return [{name: _legible(value) for name, value in clearance.record(row).items()} for row in rows]
 

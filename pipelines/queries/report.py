@@ -9,6 +9,7 @@ from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.errors import InvalidInput, NotFound
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.keys.clearance import Clearance
+from pipelines.progress import part
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.tables import GOLD_REMAINING_STOPS, OPS_EXPIRED_REPORTS
@@ -65,7 +66,7 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
     """
     if not 0 < tracking_number <= MAX_TRACKING_NUMBER:
         raise InvalidInput(f"A tracking number is between 1 and {MAX_TRACKING_NUMBER}, not {tracking_number}.")
-    with closing(Clearance.of(settings)) as clearance:
+    with part(f"Reading package {tracking_number}"), closing(Clearance.of(settings)) as clearance:
         return package_in(newest(settings.lake_root), tracking_number, clearance)
 
 

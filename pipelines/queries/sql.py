@@ -10,6 +10,7 @@ from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.duckdb.unsealing import masked_answer
 from pipelines.io.keys.clearance import Clearance
+from pipelines.progress import part
 from pipelines.queries.newest import newest
 from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
@@ -34,7 +35,7 @@ def query(command: Sql, settings: Settings) -> pa.Table:
     reader = LakeReader(settings.lake_root, at.versions, at.batch_id) if at else newest(settings.lake_root)
     if command.engine == "spark":
         return masked_answer(_spark_query(command, reader, at, settings))
-    with closing(Clearance.of(settings)) as clearance:
+    with part("Running the query"), closing(Clearance.of(settings)) as clearance:
         return reader.answer(command.query, clearance)
 
 
@@ -55,7 +56,8 @@ def _spark_query(command: Sql, reader: LakeReader, at: Snapshot | None, settings
     spark.conf.set("spark.sql.variable.substitute", "false")  # ${env:…} would be this process's environment
     try:
         check_is_query(spark, command.query, names)
-        return spark.sql(command.query).toArrow()
+        with part("Running the query"):
+            return spark.sql(command.query).toArrow()
     except PySparkException as error:
         message = " ".join(str(error).partition(" SQLSTATE")[0].split())
         raise InvalidInput(f"Spark rejects the query: {message.rstrip('.')}.") from error

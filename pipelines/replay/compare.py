@@ -12,7 +12,8 @@ from pipelines.commands import ReplayCompare
 from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.spark.failures import explained
-from pipelines.replay.compared import Compared
+from pipelines.progress import part
+from pipelines.replay.compared import Compared, TableCompared
 from pipelines.replay.difference import Pair
 from pipelines.replay.page import page as html_page
 from pipelines.settings import Settings
@@ -50,11 +51,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
         shutil.rmtree(f"{root}/_differences", ignore_errors=True)
         pair = Pair(LakeReader(settings.lake_root, live), LakeReader(root, shadow))
         with explained():
-            tables = tuple(
-                pair.compared(table, declared[table.name], f"{root}/_differences/{table.name}")
-                for table in TABLES
-                if table.follows_log
-            )
+            tables = tuple(_compared(pair, table, declared[table.name], root) for table in TABLES if table.follows_log)
         html = Path(command.html or f"{root}/compare.html").resolve()
         found = Compared(
             replay_id=replay.replay_id,
@@ -75,6 +72,11 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
         )
         replays.save(replay.model_copy(update={"comparison": comparison}))
     return found
+
+
+def _compared(pair: Pair, table: Table, declared: frozenset[str], root: str) -> TableCompared:
+    with part(f"Comparing {table.name}"):
+        return pair.compared(table, declared, f"{root}/_differences/{table.name}")
 
 
 def raise_if_undeclared(found: Compared) -> None:

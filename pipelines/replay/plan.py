@@ -16,6 +16,7 @@ from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import OffsetRange, Offsets, divided, ranges_between
 from pipelines.live.resume import check_ends, check_partitions
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Replays, Step
 from pipelines.state.snapshots import Snapshot, snapshot
@@ -127,7 +128,7 @@ def run(command: ReplayPlan, settings: Settings) -> Plan:
     """
     replays = Replays(settings.lake_root)
     at = snapshot(settings.lake_root, command.at_batch)
-    with replays.one_at_a_time():
+    with replays.one_at_a_time(), part("Counting records and rows"):
         return plan_until(at, settings)
 
 

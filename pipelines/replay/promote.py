@@ -13,6 +13,7 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance.common import existing_lake, settle
+from pipelines.progress import part
 from pipelines.replay.build import caught_up
 from pipelines.replay.swap import Stage, Swap, next_stage
 from pipelines.settings import Settings
@@ -100,7 +101,8 @@ def promote_with_lease(command: ReplayPromote, runner: LakeRunner, settings: Set
         return done_before(swap.replay, settings.lake_root)
     for stage, do in swap.stages.items():
         if stage >= first:
-            do()
+            with part(f"Promotion: {stage.name.lower().replace('_', ' ')}"):
+                do()
     pause_seconds = round(time.monotonic() - began, 2)
     return replace(done_before(swap.replay, settings.lake_root), pause_seconds=pause_seconds)
 

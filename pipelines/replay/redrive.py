@@ -21,6 +21,7 @@ from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.resume import check_promotions
 from pipelines.maintenance.backfill import LOOKBACK, chosen, recomputed, within
 from pipelines.maintenance.common import settle
+from pipelines.progress import part
 from pipelines.replay import base
 from pipelines.replay.promote import check_live_code, promoted
 from pipelines.replay.swap import totals
@@ -92,7 +93,8 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         at.raise_if_missing(TABLES)
         redrive = Redrive(spark, live, at, command.reasons, settings)
         held.callback(redrive.close)
-        found = redrive.found()
+        with part("Judging rejected records again"):
+            found = redrive.found()
         if command.dry_run or not (any(found.accepted.values()) or found.rejected):
             return found
         name = f"redrive-{at.batch_id}"
@@ -102,7 +104,8 @@ def run(command: QuarantineRedrive, settings: Settings) -> Redriven:
         replay = base.replay_from(row, at.versions, name, settings)
         lake = Lake(spark, replays.root(name))
         base.link(lake, live, replay)
-        counts = redrive.apply(Lake(spark, lake.root), replay, totals(live.root, before=at.batch_id + 1))
+        with part("Correcting the tables"):
+            counts = redrive.apply(Lake(spark, lake.root), replay, totals(live.root, before=at.batch_id + 1))
         base.begin(lake, row, replay, counts, at.expired_before)
         replays.save(replay)
         return Redriven(found.judged, found.accepted, found.rejected, promoted(replay, replays, spark, settings))

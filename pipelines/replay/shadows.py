@@ -1,6 +1,7 @@
 """`pts replay list` and `pts replay drop`."""
 
 from pipelines.commands import ReplayDrop
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Replay, Replays
 
@@ -17,5 +18,5 @@ def drop(command: ReplayDrop, settings: Settings) -> None:
     while a command works on a replay.
     """
     replays = Replays(settings.lake_root)
-    with replays.one_at_a_time():
+    with replays.one_at_a_time(), part(f"Deleting {command.replay_id}"):
         replays.drop(command.replay_id)

@@ -16,6 +16,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.live.topics import intake_topics
+from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.simulation.pacing import slices
@@ -76,7 +77,8 @@ def run(command: Simulate, settings: Settings) -> SimulateSummary:
         if command.resume:
             _leave_out(_records_in(connection, names, settings.seal.enabled), records, stop)
         limited = islice(records, command.count)
-        return append_paced(limited, command.rate, command.duration_seconds, _Log(connection, names), stop)
+        log = _Log(connection, names)
+        return append_paced(limited, command.rate, command.duration_seconds, log, stop, command.count)
 
 
 class _Log:
@@ -99,14 +101,17 @@ def append_paced(
     duration_seconds: float | None,
     log: Log,
     stop: threading.Event,
+    count: int | None = None,
 ) -> SimulateSummary:
-    """Appends the records slice by slice, flushes them, and counts them by topic."""
+    """Appends the records slice by slice, flushes them, and counts them by topic. `count` are all, if that is known."""
     started = time.monotonic()
     counts: Counter[str] = Counter()
-    for part in slices(records, rate, duration_seconds, stop.wait):
-        log.append(part)
-        counts.update([record.topic for record in part])
-    log.flush()
+    with part("Appending records", count) as advance:
+        for due in slices(records, rate, duration_seconds, stop.wait):
+            log.append(due)
+            counts.update([record.topic for record in due])
+            advance(counts.total())
+        log.flush()
     seconds = time.monotonic() - started
     return SimulateSummary(
         records=counts.total(),

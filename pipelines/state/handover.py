@@ -22,6 +22,7 @@ from pipelines.errors import AnotherWriter, PtsError, error_of, warn
 from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.processes.pid_lock import holder
 from pipelines.io.spark.failures import explained
+from pipelines.progress import part
 from pipelines.state.exclusion import PATIENCE_SECONDS, POLL_SECONDS, delegated, deleting_files, patiently
 from pipelines.state.replay_records import Promoted
 from pipelines.state.writer_lease import WriterLease, locked, note_of
@@ -171,7 +172,8 @@ def handed_over(
     with deleting_files(lake_root), locked(request_file(lake_root), refusal, note=request.model_dump_json()):
         lease = WriterLease(lake_root)
         try:
-            reply = patiently(lambda: _acquired_or_replied(lease, request), patience_seconds)
+            with part("Waiting for the lake"):
+                reply = patiently(lambda: _acquired_or_replied(lease, request), patience_seconds)
             yield reply.result() if reply else None
         finally:
             lease.release()
