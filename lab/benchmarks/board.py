@@ -29,6 +29,7 @@ PAGES = {
     "now": "/",
     "package": "/packages/{number}",
     "repeats": "/packages/{number}?repeats=true",
+    "places": "/places",
     "quarantine": "/quarantine",
     "batches": "/batches",
     "history": "/history",

@@ -9,6 +9,7 @@ from lab.benchmarks.driving import RunFailed
 from lab.benchmarks.options import Options
 from lab.benchmarks.results import new_results
 from lab.benchmarks.tables import board_table
+from pipelines.board import app
 from pipelines.settings import Settings
 from tests.board.makers import healthy
 
@@ -18,6 +19,7 @@ def test_each_page_has_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(board, "LOOKS", 2)
     monkeypatch.setattr(board, "_milliseconds", lambda client, path: float(client.get(path).status_code))
     found = board.page_times(healthy(tmp_path))
+    assert app.PAGES.keys() <= set(board.PAGES.values())
     assert {name: times["p95_milliseconds"] for name, times in found.items()} == dict.fromkeys(board.PAGES, 200.0)
 
 
