@@ -10,6 +10,8 @@ import pytest
 from pipelines.board import app, package, places
 from pipelines.board.now import Lags
 from pipelines.board.view import view_of
+from pipelines.commands import QuarantineRedrive
+from pipelines.contracts.rules import Reason
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import beat
 from pipelines.state.snapshots import newest_of
@@ -110,6 +112,11 @@ def test_stopped_job_is_told_with_what_to_do(lake: Settings) -> None:
     assert "1,234 records" in found
     assert "`pts status` tells whether the job runs and has its log" in found
     assert "stream stopped" in found
+
+
+def test_quarantine_names_the_command_by_which_a_reason_is_judged_again(lake: Settings) -> None:
+    found = page(lake, "/quarantine?reason=empty").text
+    assert " ".join(["pts", *QuarantineRedrive(reasons=(Reason.EMPTY,)).argv()]) in found
 
 
 def test_lag_of_a_job_that_is_silent_grows(tmp_path: Path) -> None:
