@@ -1,29 +1,44 @@
 """The board in Debian's Chromium, where there is one."""
 
-import os
-import shutil
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
 from pipelines.board.app import create_app
 from pipelines.board.now import Lags
 from pipelines.errors import BoardUnavailable
 from pipelines.io.processes.signals import StopRequest
-from pipelines.settings import Board
+from pipelines.settings import Board, Settings
+from pipelines.state.heartbeat import beat
 from pipelines.web.server import Server, listener
 from tests.board.makers import healthy
 from tests.board.test_pages import HOSTILE, PAGES
-from tests.healthy_lake import healthy_lake
+from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, launched, opened
+from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 from tests.ports import unused_ports
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 TICK_MILLISECONDS = 2_000
-PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
 
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="no Chromium was found (Debian: apt install chromium)")
+pytestmark = NEEDS_CHROMIUM
+
+
+@contextmanager
+def served(settings: Settings) -> Iterator[str]:
+    """The address of a board that serves for as long as the block lasts."""
+    board, stop = Board(port=unused_ports()[0]), StopRequest()
+    server = Server(create_app(settings, Lags(settings.lake_root)), stop)
+    with listener(board.host, board.port, BoardUnavailable, "PTS_BOARD__") as socket:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
+        thread.start()
+        try:
+            yield board.url
+        finally:
+            stop.set()
+            thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -33,34 +48,14 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for rows in (spoilt.tables, spoilt.later):
         for row in (row for table in rows.values() for row in table if "city" in row):
             row["city"] = HOSTILE
-    settings = healthy(tmp_path_factory.mktemp("browser"), spoilt)
-    board, stop = Board(port=unused_ports()[0]), StopRequest()
-    server = Server(create_app(settings, Lags(settings.lake_root)), stop)
-    with listener(board.host, board.port, BoardUnavailable, "PTS_BOARD__") as socket:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
-        thread.start()
-        yield board.url
-        stop.set()
-        thread.join()
+    with served(healthy(tmp_path_factory.mktemp("browser"), spoilt)) as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=PROGRAM, chromium_sandbox=os.getuid() != 0) as found,
-    ):
+    with launched() as found:
         yield found
-
-
-def opened(browser: Browser, width: int = 1200, scheme: str = "light") -> tuple[Page, list[str]]:
-    """A page, and what goes wrong on it: errors of scripts, and what the policy forbids."""
-    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)  # type: ignore[arg-type]
-    faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    page.on("console", lambda message: faults.append(message.text) if message.type == "error" else None)
-    page.on("dialog", lambda dialog: faults.append(dialog.message))
-    return page, faults
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])
@@ -70,9 +65,10 @@ def test_pages_fit_are_without_faults_and_show_hostile_text_as_text(
     page, faults = opened(browser, width, scheme)
     for path in PAGES:
         page.goto(address + path, wait_until="networkidle")
-        assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), path
-    page.goto(f"{address}/packages/42")
-    expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
+        assert not is_wider_than_its_window(page), path
+    for path in ("/packages/42", "/places"):
+        page.goto(address + path)
+        expect(page.locator("main")).to_contain_text("<script>alert(1)</script>")
     assert faults == []
 
 
@@ -91,11 +87,39 @@ def test_page_now_renews_itself_until_it_is_paused_by_the_keyboard(address: str,
     assert (page.evaluate("window.ticks"), faults) == (before, [])
 
 
-def test_package_is_found_by_the_keyboard(address: str, browser: Browser) -> None:
+def test_package_is_found_by_the_keyboard_and_an_unknown_one_is_a_sentence(address: str, browser: Browser) -> None:
     page, _ = opened(browser)
     page.goto(f"{address}/batches")
     page.keyboard.press("Tab")
     expect(page.locator(".skip")).to_be_focused()
-    page.locator("#number").press_sequentially("42")
-    page.keyboard.press("Enter")
-    expect(page.locator("h1")).to_have_text("Package 42")
+    for number in ("42", "4711"):
+        page.locator("#number").fill("")
+        page.locator("#number").press_sequentially(number)
+        page.keyboard.press("Enter")
+        expect(page.locator("h1")).to_have_text("Package 42" if number == "42" else "There is nothing to show")
+    expect(page.locator("main")).to_contain_text("Package 4711 is in neither")
+
+
+def test_board_of_an_empty_lake_says_so_and_shows_what_lands_and_that_the_job_has_stopped(
+    browser: Browser, tmp_path: Path
+) -> None:
+    page, _ = opened(browser)
+    page.clock.install()
+    settings, whole = Settings(home=tmp_path), healthy_lake()
+    with served(settings) as address:
+        page.goto(address)
+        expect(page.locator("main")).to_contain_text("There are no tables at")
+
+        healthy(tmp_path, HealthyLake(whole.tables | {"ops.batches": whole.ledger[:-1]}))
+        beat(settings.lake_root, {"at": "2026-03-01T12:01:00+00:00", "lag_records": 1234, "lag_seconds": 2.0})
+        page.reload()
+        expect(page.locator("#page")).to_contain_text(f"At batch {CONSISTENT_BATCH}")
+        expect(page.locator(".unmet").first).to_contain_text("`pts status` tells whether the job runs")
+        expect(page.get_by_role("row", name="stream")).to_contain_text("stopped")
+
+        HealthyLake({"ops.batches": whole.ledger}, whole.later).write(Path(settings.lake_root))
+        page.clock.run_for(TICK_MILLISECONDS)
+        expect(page.locator("#page")).to_contain_text(f"At batch {CONSISTENT_BATCH + 1}")
+        expect(page.locator("#offline")).to_be_hidden()
+    page.clock.run_for(TICK_MILLISECONDS)
+    expect(page.locator("#offline")).to_be_visible()  # the board itself has stopped, and the page is not of now
