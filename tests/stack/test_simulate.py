@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.commands import Simulate
 from pipelines.errors import TopicMismatch
+from pipelines.progress import PartAdvanced, PartBegun, PartEnded, Step, reported_to
 from pipelines.settings import Kafka, Seal, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import simulate
@@ -88,6 +89,15 @@ def test_a_feed_that_was_cut_off_goes_on_with_the_next_record_until_there_is_non
 
     assert log.records == list(feed(5, 300, START, "csv", "json"))
     assert simulate.run(command(resume=True), SETTINGS).records == 0
+
+
+def test_a_feed_tells_how_much_of_its_count_is_appended(log: MemoryLog) -> None:
+    steps = list[Step]()
+    with reported_to(steps.append):
+        simulate.run(command(count=1_000), SETTINGS)
+    assert steps[0] == PartBegun("Appending records", 1_000)
+    assert PartAdvanced(1_000) in steps
+    assert isinstance(steps[-1], PartEnded)
 
 
 def test_a_duration_ends_a_feed_that_has_more(log: MemoryLog) -> None:
