@@ -78,8 +78,8 @@ docs: $(READY) ## Regenerate the pages of docs/ that are derived from the code
 	$(VENV)/bin/python -m pipelines.cli.docs metrics > docs/reference/metrics.md
 	$(VENV)/bin/python infra/decisions.py > docs/adr/index.md
 
-screenshots: $(READY) ## Take the pictures in docs/images again, of the real Airflow (needs Chromium, some ten minutes)
-	$(VENV)/bin/python -m infra.screenshots
+screenshots: $(READY) ## Take the pictures in docs/images again, of the real pages (needs Chromium, some ten minutes; ONLY=board)
+	$(VENV)/bin/python -m infra.screenshots $(ONLY)
 
 clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)

@@ -1,6 +1,7 @@
-"""Takes the pictures of Airflow in docs/images: run by `make screenshots`, with Chromium, for some ten minutes.
+"""Takes the pictures in docs/images: run by `make screenshots`, with Chromium, for some ten minutes.
 
-It is a real stack, on free ports and in a temporary folder, that tells one story: the windows of a lake were made by a
+They are of real stacks, on free ports and in a temporary folder, of which each tells one story; `ONLY=board` or
+`ONLY=airflow` is one of them. Board and customers' page: a feed comes in. Airflow: the windows of a lake were made by a
 wrong transform, the DAG `replay` makes them anew with the right one, and somebody looks at what differs and approves
 it on Airflow's own page. All processes are ended, whatever happens.
 """
@@ -20,10 +21,12 @@ from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
 
 from infra.aot_cache import run_job, unused_ports
 from pipelines import commands
+from pipelines.contracts.rules import Status
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.processes.airflow import url
 from pipelines.live import topics
-from pipelines.settings import Airflow, Broker, Settings
+from pipelines.queries.sql import query
+from pipelines.settings import Airflow, Api, Board, Broker, Settings
 from pipelines.stack import airflow, simulate, stack
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
@@ -33,24 +36,67 @@ WRONG, REPLAY = "carrier_throughput", "count-deliveries-once"
 BY_HAND = ("check_quality", "compact", "backfill_windows", "watch_stream")
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 SIZE: ViewportSize = {"width": 1440, "height": 900}
+BOARD: ViewportSize = {"width": 1080, "height": 760}
+PHONE: ViewportSize = {"width": 390, "height": 560}
+LARGEST_BYTES = 150_000
+LIVE_FEED = commands.Simulate(packages=2_000, rate=500, duration_seconds=90)
+ON_ITS_WAY = f"""
+    SELECT tracking_number FROM gold.remaining_stops JOIN silver.ship_events USING (tracking_number)
+    WHERE number_of_remaining_stops BETWEEN 2 AND 5 AND gold.remaining_stops.status_code = '{Status.IN_TRANSIT}'
+    GROUP BY ALL ORDER BY count(*) DESC, tracking_number LIMIT 1
+"""
 PAGE_SECONDS, RUN_SECONDS, LOOK_SECONDS = 60.0, 900.0, 1.0
 
 
-def main() -> None:
+def main(stories: list[str]) -> None:
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
         sys.exit("Chromium was not found. Install it (Debian: apt install chromium), then try again.")
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
     IMAGES.mkdir(exist_ok=True)
-    with (
-        tempfile.TemporaryDirectory(prefix="pts-") as folder,
-        lake(Path(folder) / "home") as (settings, password),
-        chromium(program, url(settings)) as page,
-    ):
+    for story in stories or STORIES:
+        with tempfile.TemporaryDirectory(prefix="pts-") as folder:
+            STORIES[story](program, Path(folder) / "home")
+
+
+def of_airflow(program: str, home: Path) -> None:
+    with lake(home) as (settings, password), chromium(program, url(settings)) as page:
         log_in(page, password)
         correct(page)
         look_around(page)
+
+
+def of_the_board(program: str, home: Path) -> None:
+    """While a feed comes in: what the board shows to who runs the lake, and the API's page to who waits."""
+    (port, controller_port), (api_port, board_port) = unused_ports(), unused_ports()
+    broker = Broker(port=port, controller_port=controller_port)
+    settings = Settings(home=home, broker=broker, api=Api(port=api_port), board=Board(port=board_port))
+    with stack.running(["broker"], settings, print):
+        topics.run(commands.Topics(), settings)
+        stack.start(["stream", "api", "board"], settings, print)
+        simulate.run(LIVE_FEED, settings)
+        with chromium(program, settings.board.url) as page:
+            until(lambda: page.request.get("/places").ok, RUN_SECONDS, "windows")
+            look_at_the_board(page, settings)
+
+
+def look_at_the_board(page: Page, settings: Settings) -> None:
+    """Each page that is described, and what the API shows of the same package on a phone."""
+    number = query(commands.Sql(query=ON_ITS_WAY), settings)[0][0].as_py()
+    page.set_viewport_size(BOARD)
+    show(page, "/", "Throughput")
+    page.locator("#pause").click()
+    picture(page, "board-now")
+    show(page, f"/packages/{number}", f"Package {number}")
+    picture(page, "board-package")
+    show(page, "/places", "Busiest stops")
+    picture(page, "board-places")
+    show(page, "/quarantine", "malformed")
+    picture(page, "board-quarantine")
+    page.set_viewport_size(PHONE)
+    show(page, f"{settings.api.url}/track/{number}", "to go")
+    picture(page, "track")
 
 
 @contextmanager
@@ -165,6 +211,8 @@ def picture(page: Page, name: str) -> None:
         return shots[-1] == shots[-2] == shots[-3]
 
     until(rests, PAGE_SECONDS, f"rest for {name}")
+    if len(shots[-1]) > LARGEST_BYTES:
+        raise RuntimeError(f"{name}.png has {len(shots[-1]):,} bytes, which is more than {LARGEST_BYTES:,}.")
     (IMAGES / f"{name}.png").write_bytes(shots[-1])
     print(f"{name}.png: {len(shots[-1]) // 1000} kB")
 
@@ -204,5 +252,7 @@ def until(holds: Callable[[], Any], seconds: float, what: str) -> None:
         time.sleep(LOOK_SECONDS)
 
 
+STORIES = {"board": of_the_board, "airflow": of_airflow}
+
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])
