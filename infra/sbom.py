@@ -28,6 +28,8 @@ WRITTEN = PROJECT / "dist" / "sbom.cdx.json"
 POM = re.compile(r"META-INF/maven/([^/]+)/([^/]+)/pom\.(properties|xml)")
 LICENCE_FILE = re.compile(r"(META-INF/)?(LICEN[CS]E|COPYING)(\.(txt|md))?", re.IGNORECASE)
 BUNDLE_LICENCE = re.compile(r"^Bundle-License: (.*)$", re.MULTILINE)
+MILL_LICENCE = re.compile(r"^Licenses: ([\w.+-]+) \(", re.MULTILINE)
+"""How the build tool Mill writes it: SPDX, and its name behind it."""
 VERSION = re.compile(r"-(\d[\w.]*(?:-GA)?)")
 
 KNOWN_TEXTS = {
@@ -140,6 +142,8 @@ def _licences(jar: zipfile.ZipFile, named: str) -> tuple[str, ...]:
         manifest = re.sub(r"\r?\n ", "", jar.read("META-INF/MANIFEST.MF").decode("utf-8", "replace"))
         if bundle := BUNDLE_LICENCE.search(manifest):
             return tuple(each.partition(";")[0].strip() for each in bundle[1].split(",") if each.strip())
+        if made_by_mill := MILL_LICENCE.search(manifest):
+            return (made_by_mill[1],)
     for each in filter(LICENCE_FILE.fullmatch, names):
         lines = (line.strip() for line in jar.read(each).decode("utf-8", "replace").splitlines())
         text = "\n".join(line for line in lines if line)

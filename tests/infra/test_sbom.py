@@ -65,6 +65,14 @@ def test_table_tells_of_nothing_that_is_not_installed(bill: dict[str, Any]) -> N
     assert [name for name, group in told.groups.items() if f"pkg:maven/{group}/{name}" not in purls] == []
 
 
+def test_table_tells_no_licence_of_a_jar_that_tells_its_own() -> None:
+    """Its own is the one that counts, and the table might say another."""
+    told, locked = Told(Told.by().groups), sbom.locked_jars()
+    parts = [sbom.jar_part(path, told, locked) for path in sbom.jars(Path(sys.prefix))]
+    silent = {part.purl.partition("@")[0] for part in parts if not part.licences}
+    assert {purl for purl in Told.by().licences if purl.startswith("pkg:maven/")} == silent
+
+
 @pytest.mark.long
 def test_bill_fits_the_schema_of_cyclonedx(bill: dict[str, Any]) -> None:
     validator = JsonStrictValidator(SchemaVersion.V1_6)
@@ -91,6 +99,12 @@ def test_parts_of_a_jar_fit_the_schema_of_cyclonedx(bill: dict[str, Any], tmp_pa
             {**of("org.own", "own", "1.0"), "META-INF/MANIFEST.MF": "Bundle-License: Apa\r\n che;link=x, BSD\r\n"},
             "pkg:maven/org.own/own@1.0?classifier=linux",
             ("Apache", "BSD"),
+        ),
+        (
+            "told-2.1.jar",
+            {"META-INF/MANIFEST.MF": 'Licenses: BSD-3-Clause (BSD 3-Clause "New")\n', "LICENSE": "Apache License"},
+            "pkg:maven/org.told/told@2.1",
+            ("BSD-3-Clause",),
         ),
         (
             "told-2.1.jar",
