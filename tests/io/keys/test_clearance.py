@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from pipelines.errors import KeysUnavailable
 from pipelines.io.keys.clearance import MASKED, Clearance
 from pipelines.io.keys.key_store import KeyStore
 from pipelines.settings import Seal, Settings
+from tests.permissions import NOBODY, told_without_root
 
 TEXTS = {"city": "Kiel", "status_description": "left with Zyxwvut"}
 MASKS = {"city": "[sealed]", "postal_code": "[sealed]", "status_description": "[sealed]"}
@@ -41,11 +43,25 @@ def test_who_may_read_the_key_store_sees_the_fields_and_everybody_else_a_mask(se
     assert Clearance.of(settings).row(row) == {**row, **MASKS}
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
 def test_key_store_that_may_not_be_read_gives_the_mask(settings: Settings) -> None:
-    row = scan(settings, 42)
-    settings.key_store.chmod(0o000)
-    assert Clearance.of(settings).row(row) == {**row, **MASKS}
+    with TemporaryDirectory() as folder:  # pytest's own is closed to others, whatever the mode of what is in it
+        Path(folder).chmod(0o755)
+        store = Path(folder, "keys.sqlite")
+        sealing = Settings(home=settings.home, seal=Seal(keys=store))
+        KeyStore.create(store)
+        row = scan(sealing, 42)
+
+        def shown() -> Any:
+            assert store.exists()
+            return Clearance.of(sealing).row(row)
+
+        store.chmod(0o000)
+        assert told_without_root(shown) == {**row, **MASKS}
+        store.chmod(0o600)
+        if os.geteuid() == 0:
+            assert told_without_root(shown) == {**row, **MASKS}
+            os.chown(store, NOBODY, NOBODY)
+        assert told_without_root(shown) == {**row, **TEXTS}
 
 
 def test_key_store_of_every_user_is_refused_and_not_a_mask(settings: Settings) -> None:
