@@ -143,6 +143,20 @@ def test_second_sealer_fences_the_first(settings: Settings) -> None:
         deque(iter(first.move, None), maxlen=0)
 
 
+def test_large_records_are_moved_few_at_once(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is held at once does not grow with what a record may hold."""
+    monkeypatch.setattr(mover, "BYTES_AT_ONCE", 4 * len(scan(42, 0)))
+    produce(settings, *((b"42", scan(42, minute)) for minute in range(10)))
+    into: dict[str, str] = {"ship-events-intake": "ship-events"}
+    with closing(Mover(Connection.of(settings), into, lambda moved: [message for _, message in moved])) as few:
+        few.begin()
+        counts = []
+        while few.behind():
+            counts.append(few.move())
+    assert sum(counts) == 10
+    assert max(counts) == 4
+
+
 def test_lost_key_store_is_not_replaced_in_silence(settings: Settings) -> None:
     produce(settings, (b"42", scan(42, 0)))
     sealed(settings)

@@ -5,7 +5,7 @@ goes on from what was committed. The next one also fences the one before it, sho
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -16,7 +16,7 @@ from pipelines.io.kafka.admin import begin_offsets, end_offsets, once_decided
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, produce
 from pipelines.io.kafka.refusals import Refusals, check_right
-from pipelines.io.kafka.standalone_consumer import standalone_consumer
+from pipelines.io.kafka.standalone_consumer import BYTES_AT_ONCE, standalone_consumer
 
 PATIENCE_SECONDS = 30.0
 POLL_SECONDS = 0.2
@@ -100,7 +100,7 @@ class Mover:
         """
         found: list[Message] = []
         ends = dict(self._next)
-        for polled in self._tried(lambda: self._consumer.consume(RECORDS_AT_ONCE, POLL_SECONDS)):
+        for polled in self._polled():
             if error := polled.error():
                 self._check(error)
             else:
@@ -113,6 +113,17 @@ class Mover:
             self._write(moved, ends)
         self._next = ends
         return len(moved)
+
+    def _polled(self) -> Iterator[Message]:
+        """What comes within a moment, as far as it is taken at once: a record and its change, both are held."""
+        size, until = 0, time.monotonic() + POLL_SECONDS
+        for _ in range(RECORDS_AT_ONCE):
+            polled = self._tried(lambda: self._consumer.poll(max(0.0, until - time.monotonic())))
+            if polled is None:
+                return
+            yield polled
+            if (size := size + len(polled)) >= BYTES_AT_ONCE:
+                return
 
     def _write(self, moved: Sequence[tuple[str, Told]], ends: Mapping[tuple[str, int], int]) -> None:
         changed = self._change(moved)

@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pipelines.contracts.rules import RECORD_TIMES_MS
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.refusals import Refusals, check_right
-from pipelines.io.kafka.standalone_consumer import standalone_consumer
+from pipelines.io.kafka.standalone_consumer import BYTES_AT_ONCE, standalone_consumer
 
 Range = tuple[str, int, int, int]
 """Topic, partition, and offsets from the first to the one after the last."""
@@ -29,7 +29,6 @@ SCHEMA = pa.schema(
         "kafka_timestamp": pa.timestamp("us", "UTC"),
     }
 )
-BYTES_AT_ONCE = 8 << 20
 RECORDS_AT_ONCE = 5_000
 PATIENCE_SECONDS = 30.0
 POLL_SECONDS = 0.5

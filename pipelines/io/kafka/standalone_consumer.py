@@ -8,6 +8,9 @@ from confluent_kafka import Consumer
 from pipelines.io.kafka.connection import GROUP, Connection
 from pipelines.io.kafka.refusals import Refusals
 
+BYTES_AT_ONCE = 8 << 20
+"""After so many bytes of values, what was read is taken further before more is: records may be large."""
+
 
 def standalone_consumer(
     connection: Connection, refusals: Refusals, isolation_level: str, options: Mapping[str, Any] | None = None
