@@ -3,11 +3,9 @@
 import socket
 import threading
 import time
-from base64 import b64decode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -20,6 +18,7 @@ from pipelines.kafka_security import Security
 from pipelines.stack.certificates import renew
 from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark, reads_by_tasks
 from tests.tls import tls_port
+from tests.tokens import Issuer, token_endpoint
 
 Client = Callable[[Connection, str, SparkSession], None]
 A_YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
@@ -114,7 +113,7 @@ def test_client_without_the_certificate_that_is_wanted_is_told_so(
 def test_token_is_asked_for_with_the_clients_id_and_secret(
     client: Client, spark: SparkSession, certificates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with token_endpoint() as (url, asked), tls_port(certificates) as there:
+    with token_endpoint(Issuer()) as (url, asked), tls_port(certificates) as there:
         assert spark._jvm is not None
         spark._jvm.System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", url)
         security = Security.model_validate(
@@ -140,27 +139,6 @@ def plain_port() -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as server:
         threading.Thread(target=serve, daemon=True).start()
         yield f"127.0.0.1:{server.getsockname()[1]}"
-
-
-@contextmanager
-def token_endpoint() -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Its address, and what it is asked: login and form. It gives a token that is of use for nothing."""
-    asked: list[tuple[str, str]] = []
-
-    class Endpoint(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            login = b64decode(self.headers["Authorization"].removeprefix("Basic ")).decode()
-            asked.append((login, self.rfile.read(int(self.headers["Content-Length"])).decode()))
-            self.send_response(403)
-            self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Endpoint) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/token", asked
-        server.shutdown()
 
 
 @contextmanager

@@ -1,4 +1,7 @@
-"""The embedded broker of the secure profile: TLS, logins, rights, and what a client without them is told."""
+"""The embedded broker of the secure profile: TLS, logins, rights, and what a client without them is told.
+
+And doors that brokers of others have: certificates of clients, tokens.
+"""
 
 import os
 import re
@@ -41,6 +44,8 @@ from pipelines.stack import certificates, simulate, stack
 from tests.brokers import drain, embedded
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
+from tests.doors import ALLOWED_URLS, Doors
+from tests.doors import doors as doors_of_brokers
 from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
@@ -51,7 +56,13 @@ FEED = commands.Simulate(seed=5, packages=100, rate=0)
 
 
 @pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+def doors(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Doors]:
+    with doors_of_brokers(tmp_path_factory.mktemp("doors")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def secure(tmp_path_factory: pytest.TempPathFactory, doors: Doors) -> Iterator[Settings]:
     """Settings of a stack whose broker runs, with its topics and rights."""
     settings = embedded(tmp_path_factory.mktemp("secure"), "secure")
     before = os.umask(0o022)  # the least careful
@@ -61,6 +72,15 @@ def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     finally:
         os.umask(before)
         stack.stop(settings, lambda _: None)
+
+
+DOORS = [pytest.param(Doors.by_certificate, id="certificate"), pytest.param(Doors.by_token, id="token")]
+Door = Callable[..., Kafka]
+
+
+def through(kafka: Kafka, secure: Settings, home: Path | None = None) -> Settings:
+    """Settings of somebody for whom the broker is another's."""
+    return secure.model_copy(update={"profile": "plain", "home": home or secure.home, "kafka": kafka})
 
 
 def with_password(connection: Connection, password: str) -> Connection:
@@ -163,6 +183,54 @@ def test_job_may_set_the_offsets_of_the_mirrored_group_and_nobody_else(secure: S
     for who, group in whose:
         with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
             admin.commit_group_offsets(Connection.of(secure, who), group, offsets)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_job_comes_in_by_certificate_and_by_token(
+    door: Door, doors: Doors, spark: SparkSession, secure: Settings
+) -> None:
+    let_java_ask(spark, doors)
+    connection = Connection.of(through(door(doors, secure), secure))
+    for client in (asks, consumes, reads_by_spark):
+        client(connection, "ship-events", spark)
+    produces(connection, PACKAGE_REPORTS.name, spark)
+    with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
+        produces(connection, "ship-events", spark)  # it is the job, and nobody more
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_secret_that_the_token_endpoint_refuses_is_named(
+    client: Client, doors: Doors, spark: SparkSession, secure: Settings
+) -> None:
+    let_java_ask(spark, doors)
+    kafka = doors.by_token(secure, client_secret="hunter2")
+    with pytest.raises(AccessRefused, match="gives no token: check PTS_KAFKA__SECURITY__CLIENT_ID") as refusal:
+        client(Connection.of(through(kafka, secure)), "ship-events", spark)
+    assert "hunter2" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("door", "wrong", "code", "sentence"),
+    [
+        (Doors.by_certificate, {"key_password": "hunter2"}, 2, "is no private key in PEM that"),
+        (Doors.by_token, {"client_secret": "hunter2"}, AccessRefused.exit_code, "gives no token: check"),
+    ],
+    ids=["key", "token"],
+)
+def test_wrong_secret_is_one_sentence(
+    door: Door, wrong: dict[str, str], code: int, sentence: str, doors: Doors, secure: Settings, tmp_path: Path
+) -> None:
+    kafka = door(doors, secure, **wrong)
+    refused = pts(["topics"], settings_of(through(kafka, secure, tmp_path), "lake"))
+    assert refused.returncode == code, refused.stderr
+    assert re.fullmatch(rf"pts: .*{sentence}.*\n", refused.stderr)
+    assert "hunter2" not in refused.stderr + refused.stdout
+
+
+def let_java_ask(spark: SparkSession, doors: Doors) -> None:
+    """For tokens, as the settings of a job do when its Java starts."""
+    assert spark._jvm is not None
+    spark._jvm.System.setProperty(ALLOWED_URLS, doors.endpoint)
 
 
 @pytest.mark.parametrize("client", [asks, consumes])

@@ -11,6 +11,10 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.kafka_security import PREFIX, hosts
 
 LOGIN = f"The Kafka brokers refuse the login: check user, secret and mechanism ({PREFIX}…)."
+TOKEN = (
+    f"The token endpoint gives no token: check {PREFIX}CLIENT_ID, CLIENT_SECRET and SCOPE, and whether "
+    "TOKEN_ENDPOINT_URL answers."
+)
 EXPIRED = (
     "The certificate of a Kafka broker has expired. Who runs the broker must renew it: `pts certificates` does so for "
     "the embedded one."
@@ -38,6 +42,9 @@ BROKEN_OFF = ("Local: ", "isconnected", "unexpected eof")
 OF_THE_CLIENT = "SSL alert number"
 """How librdkafka tells that a broker, and not itself, broke off: it did so for what it was shown, or not shown."""
 
+NO_TOKEN = "OAUTHBEARER token"
+"""How librdkafka tells that it has nothing to log in with: it was refused elsewhere than at a broker."""
+
 HANDSHAKE_SECONDS = 2.0
 
 
@@ -60,7 +67,7 @@ class Refusals:
         if self._error is None:
             return
         if self._error.code() == KafkaError._AUTHENTICATION:
-            reason = LOGIN
+            reason = TOKEN if NO_TOKEN in self._error.str() else LOGIN
         elif OF_THE_CLIENT in self._error.str():
             reason = CLIENT_CERTIFICATE
         else:

@@ -77,6 +77,7 @@ CAUSES = (
         AccessRefused,
         refusals.LOGIN,
     ),
+    Cause(r"javax\.security\.auth\.login\.LoginException", AccessRefused, refusals.TOKEN),
     Cause(r"org\.apache\.kafka\.common\.errors\.\w+AuthorizationException", AccessRefused, refusals.RIGHT),
     Cause(
         r"org\.apache\.kafka\.common\.errors\."

@@ -34,6 +34,7 @@ MESSAGES = [
     (f"{TLS}sun.security.validator.ValidatorException: PKIX path building failed", AccessRefused),
     (f"{TLS}javax.net.ssl.SSLHandshakeException: (certificate_required) Received fatal alert", AccessRefused),
     ("org.apache.kafka.common.errors.SaslAuthenticationException: Authentication failed", AccessRefused),
+    ("javax.security.auth.login.LoginException: java.io.IOException: The response code 401 and", AccessRefused),
     ("org.apache.kafka.common.errors.TopicAuthorizationException: Not authorized to access topics", AccessRefused),
     ("pipelines.errors.AccessRefused: The certificate of a Kafka broker has expired.", AccessRefused),
 ]
