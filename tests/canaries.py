@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def in_files(folder: Path, canaries: Mapping[str, str]) -> set[tuple[str, str]]:
     """Name of the secret and path of the file, for each file that has one in it."""
     found = set()
     for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            held = path.read_bytes()
+        with suppress(FileNotFoundError):  # of a broker, which deletes files meanwhile
+            held = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found |= {(name, str(path.relative_to(folder))) for name, it in canaries.items() if it.encode() in held}
     return found
 

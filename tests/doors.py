@@ -1,4 +1,5 @@
-"""The secure broker with two doors more, as brokers of others have them: client certificates, and tokens.
+"""The secure broker with two doors more, as brokers of others have them: client certificates, and tokens. It looks at
+once after what its topics let go of, and not every five minutes.
 
 `python -m tests.doors broker` is `pts broker` with the listeners MUTUAL and TOKEN. Who comes with a certificate or a
 token of `job` is the job, and has its rights.
@@ -55,6 +56,9 @@ listener.name.token.oauthbearer.sasl.jaas.config=\\
 listener.name.token.oauthbearer.sasl.server.callback.handler.class=\\
   org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler
 listener.name.token.sasl.oauthbearer.jwks.endpoint.url={keys}
+log.initial.task.delay.ms=0
+log.retention.check.interval.ms=500
+log.segment.delete.delay.ms=100
 """
 
 

@@ -9,6 +9,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +20,9 @@ from confluent_kafka.admin import (
     AclOperation,
     AclPermissionType,
     AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
     ResourcePatternType,
     ResourceType,
     ScramCredentialInfo,
@@ -34,6 +38,7 @@ from pipelines.errors import AccessRefused
 from pipelines.io.kafka import admin, consumer, mover
 from pipelines.io.kafka.admin import records_between
 from pipelines.io.kafka.connection import Connection, Principal, secrets_of
+from pipelines.io.kafka.consumer import messages
 from pipelines.io.kafka.log import KafkaLog, OffsetRange
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.io.spark import spark_job
@@ -147,9 +152,7 @@ def test_where_fields_are_sealed_the_sealer_alone_reads_intake_and_writes_what_i
     spark: SparkSession, secure: Settings
 ) -> None:
     """Also on a broker that had let the simulator write there."""
-    sealing = secure.model_copy(update={"seal": Seal(enabled=True)})
-    topics.run(commands.Topics(), sealing)
-    try:
+    with sealed_from_here(secure) as sealing:
         simulate.run(FEED.model_copy(update={"count": 500}), sealing)
         command = commands.Seal(drain=True, new_keys=True)  # earlier tests have written in clear
         assert seal.run(command, sealing) == 500
@@ -171,9 +174,53 @@ def test_where_fields_are_sealed_the_sealer_alone_reads_intake_and_writes_what_i
         for client, principal, topic in refused:
             with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
                 client(Connection.of(sealing, principal), topic, spark)
-    finally:
-        topics.run(commands.Topics(), secure)
     produces(Connection.of(secure, "simulator"), "ship-routes", spark)
+
+
+def test_what_is_sealed_leaves_the_files_of_intake_by_its_retention(secure: Settings) -> None:
+    """The topic stays, and so does the envelope."""
+    with sealed_from_here(secure) as sealing:
+        simulate.run(FEED.model_copy(update={"count": 50, "seed": 9}), sealing)
+        value = list(messages(Connection.of(sealing, "admin"), "ship-events-intake"))[-1].value
+        assert value
+        canary, data = {"value": value.decode()}, secure.home / "kafka" / "data"
+
+        def topics_with_it() -> set[str]:
+            return {path.rpartition("/")[0].rpartition("-")[0] for _, path in in_files(data, canary)}
+
+        assert topics_with_it() == {"ship-events-intake"}
+        assert seal.run(commands.Seal(drain=True, new_keys=True), sealing)
+        assert topics_with_it() == {"ship-events-intake"}
+        keep_intake(sealing, milliseconds=1)
+        wait_until(lambda: not topics_with_it(), secure.home / "logs" / "broker.log", seconds=30)
+        found = admin.extent(Connection.of(sealing, "admin"), "ship-events-intake")
+        assert found.begin == found.end
+        assert any(found.end.values())
+
+
+@contextmanager
+def sealed_from_here(secure: Settings) -> Iterator[Settings]:
+    """Settings with which personal fields are sealed. The records of a feed are old: intake keeps them."""
+    sealing = secure.model_copy(update={"seal": Seal(enabled=True)})
+    topics.run(commands.Topics(), sealing)
+    keep_intake(sealing, milliseconds=-1)
+    try:
+        yield sealing
+    finally:
+        keep_intake(sealing, milliseconds=sealing.seal.intake_hours * 3_600_000)
+        topics.run(commands.Topics(), secure)
+
+
+def keep_intake(sealing: Settings, milliseconds: int) -> None:
+    """Has the intake topics keep records for so long; with -1, for ever."""
+    entry = ConfigEntry("retention.ms", str(milliseconds), incremental_operation=AlterConfigOpType.SET)
+    wanted = [
+        ConfigResource(ConfigResource.Type.TOPIC, topic.name, incremental_configs=[entry])
+        for topic in topics.intake_topics(sealing)
+    ]
+    client = AdminClient({**Connection.of(sealing, "admin").client_options()})
+    for altered in client.incremental_alter_configs(wanted).values():
+        altered.result()
 
 
 def test_job_may_set_the_offsets_of_the_mirrored_group_and_nobody_else(secure: Settings) -> None:
