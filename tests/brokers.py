@@ -6,7 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from confluent_kafka import KafkaException
-from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
+from confluent_kafka.admin import (
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+    ScramCredentialInfo,
+    ScramMechanism,
+    UserScramCredentialUpsertion,
+)
 from pyspark.sql import SparkSession
 
 from pipelines import commands
@@ -14,7 +22,7 @@ from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.kafka import mover
 from pipelines.io.kafka.admin import topic_states
-from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.connection import Connection, Principal
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
@@ -46,6 +54,16 @@ def take_any_time(servers: str) -> None:
     ]
     client = AdminClient({"bootstrap.servers": servers})
     for altered in client.incremental_alter_configs(wanted).values():
+        altered.result()
+
+
+def set_password(settings: Settings, principal: Principal, password: str) -> None:
+    """Has the embedded broker of the secure profile let a principal in by another password."""
+    how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
+    client = AdminClient({**Connection.of(settings, "admin").client_options()})
+    for altered in client.alter_user_scram_credentials(
+        [UserScramCredentialUpsertion(principal, how, password.encode())]
+    ).values():
         altered.result()
 
 

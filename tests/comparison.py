@@ -7,6 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.connection import PLAINTEXT
+from pipelines.kafka_security import Security
 from pipelines.tables import TABLES
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
@@ -92,9 +94,9 @@ def assert_tables_equal_log(
         assert stored_rows(lake_root, table, ("detail",), where, versions) == expected[table], table
 
 
-def assert_messages_tell(bootstrap_servers: str, reports: Rows) -> None:
+def assert_messages_tell(bootstrap_servers: str, reports: Rows, security: Security = PLAINTEXT) -> None:
     """The last message about each package is its report, and there is one about each."""
-    messages = read_log(bootstrap_servers, ("package-reports",))
+    messages = read_log(bootstrap_servers, ("package-reports",), security=security)
     last = {message.key: json.loads(message.value or b"") for message in messages}
     told = {
         key: (each["numberOfRemainingStops"], each["eventKafkaOffset"], each["routeKafkaOffset"])

@@ -14,6 +14,9 @@ from pathlib import Path
 from lab.faults.load import acknowledged, not_once, taken_back
 from pipelines.errors import LakeUnavailable, NotFound
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.connection import Connection
+from pipelines.kafka_security import Security
+from pipelines.settings import Settings
 from pipelines.state.snapshots import Snapshot, snapshot
 from tests.comparison import (
     COMPARED,
@@ -139,7 +142,7 @@ class Auditor:
 
     Args:
         root: The lake.
-        servers: The log.
+        settings: Where the log is.
         journal: What the load says was acknowledged.
 
     Attributes:
@@ -150,8 +153,8 @@ class Auditor:
             what a command that was killed took to be finished.
     """
 
-    def __init__(self, root: str, servers: str, journal: Path) -> None:
-        self._root, self._servers, self._journal = root, servers, journal
+    def __init__(self, root: str, settings: Settings, journal: Path) -> None:
+        self._root, self._settings, self._journal = root, settings, journal
         self._outages: list[datetime] = []
         self._finished_after: list[float] = []
         self.fault_count = 0
@@ -223,9 +226,14 @@ class Auditor:
         """A command that was killed is finished by another run of it, in so many seconds."""
         self._finished_after.append(seconds)
 
+    @property
+    def _security(self) -> Security:
+        """Of who may read all topics, once the broker has begun."""
+        return Connection.of(self._settings, "admin").security
+
     def judge(self) -> None:
         """Raises `AssertionError` when a promise was broken: all that was sent must be in the tables by now."""
-        log = read_log(self._servers)
+        log = read_log(self._settings.bootstrap_servers, security=self._security)
         assert acknowledged(self._journal), "the load had nothing acknowledged"
         lost = not_once(self._journal, log)
         assert not lost, f"{len(lost)} acknowledged records are not on the log, for example {lost[0]}"
@@ -233,7 +241,8 @@ class Auditor:
         assert not kept, f"{len(kept)} aborted records are on the log, for example {kept[0]}"
         assert_lake_equals_log(self._root, log)
         check_whole(self._root, snapshot(self._root))
-        assert_messages_tell(self._servers, stored_rows(self._root, "gold.remaining_stops"))
+        reports = stored_rows(self._root, "gold.remaining_stops")
+        assert_messages_tell(self._settings.bootstrap_servers, reports, self._security)
         self.recovered_after = [*self._finished_after, *self._recoveries()]
 
     def judge_refused(self, log: list[LogRecord]) -> None:
@@ -246,7 +255,7 @@ class Auditor:
 
     def judge_what_was_read(self) -> None:
         """The same for a job that ended before it came to the end of the log: each table is of what it has followed."""
-        log = read_log(self._servers)
+        log = read_log(self._settings.bootstrap_servers, security=self._security)
         for row in LakeReader(self._root).query(REACHED).to_pylist():
             if (name := row["table_name"]) in COMPARED:
                 ends = {(part["kafka_topic"], part["kafka_partition"]): part["end_offset"] for part in row["offsets"]}

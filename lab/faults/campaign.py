@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.faults import brokers, clocks, disks, hosts, kills, lake_files, producers, writers
+from lab.faults import brokers, clocks, disks, hosts, kills, lake_files, logins, producers, writers
 from lab.faults.scene import NotPermitted, Scene
 
 PLACE = tempfile.gettempdir()
@@ -50,7 +50,14 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "two-clocks": writers.two_clocks,
     "outlived-task": writers.outlived_task,
     "together": writers.together,
+    "secure-kill-job": kills.job,
+    "secure-kill-broker": brokers.killed,
+    "certificate-renewed": logins.certificate_renewed,
+    "password-changed": logins.password_changed,
 }
+
+SECURE = frozenset({"secure-kill-job", "secure-kill-broker", "certificate-renewed", "password-changed"})
+"""Those of a broker with TLS, logins and rights."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +129,7 @@ def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[
 
 def run(case: Case, folder: Path) -> Scene:
     """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `NotPermitted`."""
-    with repeatable(case), Scene(folder, case.seed).open() as scene:
+    with repeatable(case), Scene(folder, case.seed, "secure" if case.kind in SECURE else "plain").open() as scene:
         KINDS[case.kind](scene)
     return scene
 

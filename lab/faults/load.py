@@ -1,6 +1,6 @@
 """The load of a campaign: a seeded feed, and a journal of what the broker acknowledged.
 
-python -m lab.faults.load localhost:9092 journal.csv --seed 7 --rate 300
+python -m lab.faults.load journal.csv --seed 7 --rate 300     to the brokers of the settings, as who may write there
 
 It runs as a process of its own. It has no part in what reads the log, and is not ended by a broker that is away: what
 was not acknowledged in time is not in the journal, and nobody promised to keep it.
@@ -21,7 +21,9 @@ from confluent_kafka import KafkaError, Message, Producer
 from lab.faults.records import ODD_TIMES_MS
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import SHIP_EVENTS
+from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.settings import Settings
 from pipelines.simulation.feed import feed
 from pipelines.simulation.pacing import slices
 from pipelines.simulation.record import Record
@@ -105,6 +107,11 @@ def records_of(asked: argparse.Namespace) -> Iterator[Record]:
     return with_odd_times(records, asked.seed) if asked.odd_times else records
 
 
+def client_options() -> dict[str, str]:
+    """Of a client that may write to the brokers of the settings."""
+    return Connection.of(Settings(), "simulator").client_options()
+
+
 def line(message: Message, told: str) -> str:
     """A record in a journal."""
     return f"{message.topic()},{message.partition()},{message.offset()},{told}\n"
@@ -114,7 +121,7 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
     """Appends until it is asked to stop; then waits for the acknowledgements that are under way."""
     producer = Producer(
         {
-            "bootstrap.servers": asked.servers,
+            **client_options(),
             "partitioner": "murmur2",
             "enable.idempotence": True,
             "message.timeout.ms": int(PATIENCE_SECONDS * 1000),
@@ -139,7 +146,6 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
 
 def main(send: Callable[[argparse.Namespace, threading.Event], None] = run) -> None:
     parser = argparse.ArgumentParser(description="Appends a seeded feed, and notes what was acknowledged.")
-    parser.add_argument("servers")
     parser.add_argument("journal", type=Path)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--rate", type=float, default=300)

@@ -19,6 +19,7 @@ from lab.faults.gaps import OF_TASKS, Gaps
 from pipelines import commands
 from pipelines.errors import JavaEnded, PtsError
 from pipelines.live import topics
+from pipelines.settings import Profile
 from pipelines.stack import stack
 from pipelines.state.heartbeat import last_beat
 from tests.brokers import embedded
@@ -64,6 +65,7 @@ class Scene:
     Args:
         folder: Where everything is kept; shorter than the path of a socket may be.
         seed: What the case draws from.
+        profile: Of the broker.
 
     Attributes:
         chance: Draws the moments of the faults.
@@ -79,7 +81,7 @@ class Scene:
         auditor: The judge.
     """
 
-    def __init__(self, folder: Path, seed: int) -> None:
+    def __init__(self, folder: Path, seed: int, profile: Profile = "plain") -> None:
         self.chance = random.Random(seed)
         self.seed = seed
         self.records_per_batch = 1_000
@@ -90,7 +92,7 @@ class Scene:
         self.as_large = False
         self.folder = folder
         self.journal = folder / "journal.csv"
-        self.settings = embedded(folder / "home")
+        self.settings = embedded(folder / "home", profile)
         self.servers = self.settings.bootstrap_servers
         self.place_lake(folder / "lake")
         self._processes: list[subprocess.Popen[bytes]] = []
@@ -101,7 +103,7 @@ class Scene:
         """Has the lake there, before anybody has written it."""
         self.lake = lake
         self.settings = self.settings.model_copy(update={"lake": str(lake)})
-        self.auditor = Auditor(str(lake), self.servers, self.journal)
+        self.auditor = Auditor(str(lake), self.settings, self.journal)
         self._gaps = Gaps(lake)
 
     @contextmanager
@@ -180,7 +182,7 @@ class Scene:
         """
         seed = str(self.seed + LOADS_APART * self._load_count)
         self._load_count += 1
-        arguments = (self.servers, str(self.journal), "--seed", seed, "--rate", str(rate), *more)
+        arguments = (str(self.journal), "--seed", seed, "--rate", str(rate), *more)
         process, log = self.start(module, *arguments)
         self.await_text("sending", log, process)
         try:

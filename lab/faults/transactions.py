@@ -15,7 +15,7 @@ from random import Random
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from lab.faults.load import PATIENCE_SECONDS, aborted_beside, digest, line, main, records_of
+from lab.faults.load import PATIENCE_SECONDS, aborted_beside, client_options, digest, line, main, records_of
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.simulation.pacing import slices
 from pipelines.simulation.record import Record
@@ -40,11 +40,11 @@ class Writer:
         lines: Of the open transaction, what the broker has acknowledged.
     """
 
-    def __init__(self, servers: str, name: str) -> None:
-        self._servers, self._name = servers, name
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._producer = Producer(
             {
-                "bootstrap.servers": servers,
+                **client_options(),
                 "partitioner": "murmur2",
                 "transactional.id": name,
                 "transaction.timeout.ms": OPEN_SECONDS * 1000,
@@ -88,7 +88,7 @@ class Writer:
         Raises `AssertionError` when it does let it.
         """
         assert self._producer.flush(PATIENCE_SECONDS) == 0
-        later = Writer(self._servers, self._name)
+        later = Writer(self._name)
         try:
             until_answered(self._producer.commit_transaction)
         except KafkaException as error:
@@ -113,7 +113,7 @@ def until_answered(step: Callable[[float], object]) -> None:
 def run(asked: argparse.Namespace, stop: threading.Event) -> None:
     """Appends until it is asked to stop; then ends what is open."""
     chance, records = Random(asked.seed), records_of(asked)
-    writers = [Writer(asked.servers, f"{asked.seed}-{number}") for number in range(WRITERS)]
+    writers = [Writer(f"{asked.seed}-{number}") for number in range(WRITERS)]
     with asked.journal.open("a", buffering=1) as kept, aborted_beside(asked.journal).open("a", buffering=1) as aborted:
 
         def end(number: int) -> None:
@@ -135,7 +135,7 @@ def run(asked: argparse.Namespace, stop: threading.Event) -> None:
         for number, writer in enumerate(writers):
             if writer.is_open:
                 end(number)
-        last = Writer(asked.servers, f"{asked.seed}-last")
+        last = Writer(f"{asked.seed}-last")
         for topic in INPUT_TOPICS:
             for partition in last.partitions(topic.name):
                 last.send([next(records)._replace(topic=topic.name)], partition)

@@ -25,10 +25,8 @@ from confluent_kafka.admin import (
     ConfigResource,
     ResourcePatternType,
     ResourceType,
-    ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialDeletion,
-    UserScramCredentialUpsertion,
 )
 from pyspark.sql import SparkSession
 
@@ -46,7 +44,7 @@ from pipelines.kafka_security import Security
 from pipelines.live import seal, topics
 from pipelines.settings import Kafka, Seal, Settings
 from pipelines.stack import certificates, simulate, stack
-from tests.brokers import drain, embedded
+from tests.brokers import drain, embedded, set_password
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.doors import ALLOWED_URLS, Doors
@@ -414,9 +412,9 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Se
     ]
     assert "Traceback" not in log.read_text()
     topics.run(commands.Topics(), secure)
-    set_password(client, "job", "another one")
+    set_password(secure, "job", "another one")
     refused = pts(["stream"], environment)
-    set_password(client, "job", password)
+    set_password(secure, "job", password)
     assert refused.returncode == AccessRefused.exit_code
     assert re.fullmatch(r"pts: The Kafka brokers refuse the login: .*\n", refused.stderr)
     assert password not in refused.stderr + log.read_text()
@@ -436,14 +434,6 @@ def take_rights(client: AdminClient, principal: str, topic: str) -> None:
     )
     for deleted in client.delete_acls([which]).values():
         assert deleted.result()
-
-
-def set_password(client: AdminClient, user: str, password: str) -> None:
-    how = ScramCredentialInfo(ScramMechanism.SCRAM_SHA_512, 4096)
-    for altered in client.alter_user_scram_credentials(
-        [UserScramCredentialUpsertion(user, how, password.encode())]
-    ).values():
-        altered.result()
 
 
 def served(settings: Settings) -> str:

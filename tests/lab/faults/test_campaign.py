@@ -84,14 +84,14 @@ def test_judge_notices_what_was_lost_doubled_or_changed(
     shutil.copytree(killed.lake, tmp_path / "lake")
     spoil(tmp_path / "lake")
     with pytest.raises(AssertionError):
-        Auditor(str(tmp_path / "lake"), killed.servers, killed.folder / "journal.csv").judge()
+        Auditor(str(tmp_path / "lake"), killed.settings, killed.folder / "journal.csv").judge()
 
 
 def test_judge_notices_an_acknowledged_record_that_is_not_on_the_log(killed: Scene, tmp_path: Path) -> None:
     journal = tmp_path / "journal.csv"
     journal.write_text((killed.folder / "journal.csv").read_text() + "ship-events,0,1000000,0011\n")
     with pytest.raises(AssertionError, match="1 acknowledged records are not on the log"):
-        Auditor(str(killed.lake), killed.servers, journal).judge()
+        Auditor(str(killed.lake), killed.settings, journal).judge()
 
 
 def test_judge_notices_an_aborted_record_that_is_on_the_log(killed: Scene, tmp_path: Path) -> None:
@@ -99,7 +99,7 @@ def test_judge_notices_an_aborted_record_that_is_on_the_log(killed: Scene, tmp_p
     shutil.copy(killed.journal, journal)
     aborted_beside(journal).write_text(journal.read_text().splitlines(keepends=True)[0])
     with pytest.raises(AssertionError, match="1 aborted records are on the log"):
-        Auditor(str(killed.lake), killed.servers, journal).judge()
+        Auditor(str(killed.lake), killed.settings, journal).judge()
 
 
 @pytest.mark.parametrize(
