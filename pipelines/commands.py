@@ -468,6 +468,12 @@ class Board(Command):
     words = ("board",)
 
 
+class SqlServer(Command):
+    """The lake's tables for tools that speak JDBC or ODBC, in the foreground."""
+
+    words = ("sql-server",)
+
+
 class Broker(Command):
     """The embedded broker, in the foreground."""
 

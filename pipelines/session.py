@@ -126,8 +126,9 @@ def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
             spark.conf.set(key, old)
 
 
-def open_session(settings: Settings, name: str = "pts") -> SparkSession:
+def open_session(settings: Settings, name: str = "pts", required: Mapping[str, str] | None = None) -> SparkSession:
     """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
+    Properties that are `required` hold whatever the settings say.
 
     Raises `InvalidInput` for a standalone cluster without its secret, `SetupIncomplete` when the runtime is missing,
     `LakeUnavailable` when $PTS_HOME cannot be written, `JavaEnded` when Java ends before the session is there.
@@ -166,6 +167,7 @@ def open_session(settings: Settings, name: str = "pts") -> SparkSession:
         **(LOCAL if is_local else CLUSTER),
         **PROPERTIES,
         **settings.spark.properties(),
+        **(required or {}),
     }
     if settings.spark.master.startswith("spark:") and lacks_secret(properties):
         raise InvalidInput(

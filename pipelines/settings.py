@@ -419,6 +419,19 @@ class Board(SecretGroup, frozen=True):
         return _web_address(self.host, self.port)
 
 
+class SqlServer(BaseModel, frozen=True, extra="forbid"):
+    """SQL for tools that speak JDBC or ODBC, `pts sql-server`, on the loopback interface alone."""
+
+    host: ClassVar[str] = "127.0.0.1"
+
+    port: int = Field(default=10000, ge=1, le=65535, description="Port of `pts sql-server`, on 127.0.0.1.")
+
+    @property
+    def url(self) -> str:
+        """Where it is, for JDBC."""
+        return f"jdbc:hive2://{self.host}:{self.port}"
+
+
 def _web_address(host: str, port: int) -> str:
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -578,6 +591,7 @@ class Settings(BaseSettings):
     airflow: Airflow = Airflow()
     api: Api = Api()
     board: Board = Board()
+    sql: SqlServer = SqlServer()
     metrics: Metrics = Metrics()
     lineage: Lineage = Lineage()
     seal: Seal = Seal()

@@ -80,6 +80,7 @@ COMMANDS = [
     commands.Alert(subject="watch_stream failed"),
     commands.Api(),
     commands.Board(),
+    commands.SqlServer(),
     commands.Broker(),
     commands.Airflow(arguments=("api-server",)),
     commands.Airflow(arguments=("backfill", "create", "--dag-id", "x", "--help")),
@@ -102,6 +103,7 @@ RUN = (
     *(f"stack.{name}" for name in ("simulate", "broker", "airflow")),
     "api.server",
     "board.server",
+    "queries.sql_server",
     *(
         f"replay.{name}"
         for name in ("plan", "build", "compare", "promote", "rollback", "verify", "redrive", "requests")

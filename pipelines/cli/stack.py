@@ -13,7 +13,7 @@ from pipelines.cli.parameters import takes
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands."""
-    for command in (up, down, status, broker, certificates, api, board, demo):
+    for command in (up, down, status, broker, certificates, api, board, sql_server, demo):
         app.command()(command)
     # What follows is Airflow's own: its options, and its --help.
     as_it_is = {"allow_interspersed_args": False, "ignore_unknown_options": True, "help_option_names": []}
@@ -24,7 +24,7 @@ def up(
     services: Annotated[
         list[str] | None,
         typer.Argument(
-            help="broker, stream, seal, simulate, api, board, airflow; none: all that there are.",
+            help="broker, stream, seal, simulate, api, board, sql, airflow; none: all that there are but sql.",
             autocompletion=service_names,
         ),
     ] = None,
@@ -109,6 +109,17 @@ def board(command: commands.Board) -> None:
     For example: `PTS_BOARD__PORT=8011 pts board`
     """
     from pipelines.board import server as job
+
+    job.run(command, current_settings())
+
+
+@takes(commands.SqlServer)
+def sql_server(command: commands.SqlServer) -> None:
+    """Let tools that speak JDBC or ODBC read the lake's tables by Spark SQL, in the foreground; SIGTERM ends it.
+
+    For example: `PTS_SQL__PORT=10001 pts sql-server`
+    """
+    from pipelines.queries import sql_server as job
 
     job.run(command, current_settings())
 

@@ -1,10 +1,11 @@
-"""The embedded stack: broker, job, feed, API, board and Airflow under one supervisor, all of it in `$PTS_HOME`."""
+"""The embedded stack: broker, job, feed, API, board, SQL and Airflow under one supervisor, all of it in `$PTS_HOME`."""
 
 import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import chain
 
 from pipelines import commands
@@ -13,21 +14,33 @@ from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.processes import airflow as airflow_io
 from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.ports import why_unusable
+from pipelines.io.processes.ports import is_open, why_unusable
 from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.io.processes.signals import signals_interrupt, undisturbed
-from pipelines.io.processes.supervisor import GROUPED, GROUPS, SERVICES, Service, Supervisor, services_of, startable
+from pipelines.io.processes.supervisor import (
+    BY_NAME,
+    GROUPED,
+    GROUPS,
+    SERVICES,
+    Service,
+    Supervisor,
+    services_of,
+    startable,
+)
 from pipelines.live import topics
 from pipelines.live.seal import SEALING_IS_OFF
-from pipelines.settings import Api, Board, Settings
+from pipelines.settings import Api, Board, Settings, SqlServer
 from pipelines.stack import airflow, broker
 from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself
 
 BROKER_READY_SECONDS = 60.0
-STOP_SECONDS = 160.0
+SQL_READY_SECONDS = 180.0
+"""Some 15 s by itself."""
+STOP_SECONDS = 170.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
 STOP_ORDER = (
+    "sql",
     "board",
     "api",
     "airflow-scheduler",
@@ -44,7 +57,7 @@ Say = Callable[[str], None]
 
 
 def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
-    """The named services (none: all) and those that they need, in the order of their start.
+    """The named services (none: all but `BY_NAME`) and those that they need, in the order of their start.
 
     The simulated feed goes to a broker of somebody's own only by name. Raises `InvalidInput`.
     """
@@ -65,7 +78,7 @@ def wanted_services(named: Sequence[str], settings: Settings) -> tuple[str, ...]
 
 
 def _asked_for(named: Sequence[str], settings: Settings) -> set[str]:
-    return {service for name in named for service in GROUPS.get(name, (name,))} or set(services_of(settings))
+    return {service for name in named for service in GROUPS.get(name, (name,))} or set(services_of(settings)) - BY_NAME
 
 
 def services(settings: Settings) -> dict[str, Service]:
@@ -82,8 +95,8 @@ def is_running(settings: Settings) -> bool:
 def start(named: Sequence[str], settings: Settings, say: Say) -> None:
     """Starts services and leaves them running; in a stack that already runs, those that it lacks.
 
-    It returns when broker and Airflow can be used. Raises `StackError` when all run, when one ends while it starts, or
-    when a former supervisor left processes behind. A stack that could not be started whole is stopped again.
+    It returns when broker, SQL and Airflow can be used. Raises `StackError` when all run, when one ends while it
+    starts, or when a former supervisor left processes behind. A stack that could not be started whole is stopped again.
     """
     supervisor = Supervisor(settings)
     missing = _missing(named, settings)
@@ -180,7 +193,7 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
         broker.prepare(settings)
     if "airflow-api-server" in missing:
         airflow.check(settings)
-    servers: dict[str, Api | Board] = {"api": settings.api, "board": settings.board}
+    servers: dict[str, Api | Board | SqlServer] = {"api": settings.api, "board": settings.board, "sql": settings.sql}
     for name, server in servers.items():
         if name in missing and (why := why_unusable(server.port, server.host)):
             raise StackError(f"Port {server.port} cannot be used: {why}. Set PTS_{name.upper()}__PORT to a free port.")
@@ -188,13 +201,15 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
         supervisor.launch()
     if "broker" in missing:
         say(f"Starting the broker at {settings.bootstrap_servers} …")
-        tail = LogTail(supervisor.log("broker"))
+        broker_log = LogTail(supervisor.log("broker"))
         supervisor.start("broker")
     airflow_parts = [name for name in missing if name in GROUPS["airflow"]]
     if airflow_parts:  # beside the start of the broker, and before Spark takes the cores
         _prepare_airflow(settings, say)
     if "broker" in missing:
-        _await_broker(supervisor, tail, settings)
+        connection = Connection.of(settings, "admin")
+        _await("broker", partial(admin.answers, connection), BROKER_READY_SECONDS, supervisor, broker_log)
+    sql_log = LogTail(supervisor.log("sql"))
     jobs = [name for name in missing if name != "broker" and name not in GROUPED]
     if jobs or ("broker" in missing and settings.profile == "secure"):  # which also gives rights
         topics.run(commands.Topics(), settings)
@@ -204,6 +219,8 @@ def _start(missing: Sequence[str], settings: Settings, say: Say) -> None:
         supervisor.start(name)
     for name in airflow_parts:
         supervisor.start(name)
+    if "sql" in missing:
+        _await("sql", partial(is_open, settings.sql.port), SQL_READY_SECONDS, supervisor, sql_log)
 
 
 def _prepare_airflow(settings: Settings, say: Say) -> None:
@@ -215,17 +232,15 @@ def _prepare_airflow(settings: Settings, say: Say) -> None:
         )
 
 
-def _await_broker(supervisor: Supervisor, tail: LogTail, settings: Settings) -> None:
-    deadline = time.monotonic() + BROKER_READY_SECONDS
-    connection = Connection.of(settings, "admin")
-    while not admin.answers(connection):
-        service = supervisor.services()["broker"]
+def _await(name: str, answers: Callable[[], bool], seconds: float, supervisor: Supervisor, log: LogTail) -> None:
+    """Returns when the service answers. Raises `StackError` when it ends instead, or takes longer."""
+    deadline = time.monotonic() + seconds
+    while not answers():
+        service = supervisor.services()[name]
         if not service.is_alive:
-            raise ended_by_itself(service, tail)
+            raise ended_by_itself(service, log)
         if time.monotonic() > deadline:
-            raise StackError(
-                f"The broker does not answer after {BROKER_READY_SECONDS:.0f} s. Its log is {service.log}."
-            )
+            raise StackError(f"{name} does not answer after {seconds:.0f} s. Its log is {service.log}.")
         time.sleep(0.1)
 
 

@@ -48,6 +48,7 @@ def status(settings: Settings) -> Status:
         "api": settings.api.url,
         "board": settings.board.url,
         **_metrics(settings),
+        "sql": settings.sql.url,
     }
     if SITE.is_file():
         places["documentation"] = SITE.as_uri()

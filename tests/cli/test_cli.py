@@ -169,12 +169,14 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
     assert found["board"] == "http://127.0.0.1:8010"
     assert found["board_metrics"] == "http://127.0.0.1:8010/metrics"
     assert not found.keys() & {"stream_metrics", "api_metrics"}
+    assert found["sql"] == "jdbc:hive2://127.0.0.1:10000"
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
         "stream": "STOPPED",
         "simulate": "STOPPED",
         "api": "STOPPED",
         "board": "STOPPED",
+        "sql": "STOPPED",
         "airflow-api-server": "STOPPED",
         "airflow-dag-processor": "STOPPED",
         "airflow-scheduler": "STOPPED",

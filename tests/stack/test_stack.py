@@ -19,7 +19,7 @@ from pipelines.io.processes.log_tail import LogTail
 from pipelines.io.processes.pid_lock import guarded, holder
 from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
-from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Settings
+from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Settings, SqlServer
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
 
@@ -52,6 +52,8 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
         (("broker",), Kafka(), ("broker",)),
         ((), EXTERNAL, ("stream", "api", "board", *AIRFLOW)),
         (("api",), Kafka(), ("broker", "api")),
+        (("sql",), Kafka(), ("broker", "sql")),
+        (("sql",), EXTERNAL, ("sql",)),
         (("simulate",), EXTERNAL, ("simulate",)),
         (("stream",), EXTERNAL, ("stream",)),
     ],
@@ -120,9 +122,10 @@ def test_taken_port_of_airflow_is_named_with_its_setting(taken_port: int, tmp_pa
     assert not stack.is_running(settings)
 
 
-@pytest.mark.parametrize("name", ["api", "board"])
+@pytest.mark.parametrize("name", ["api", "board", "sql"])
 def test_taken_port_of_a_server_is_named_with_its_setting(name: str, taken_port: int, tmp_path: Path) -> None:
-    settings = Settings(home=tmp_path, kafka=EXTERNAL, api=Api(port=taken_port), board=Board(port=taken_port))
+    api, board, sql = Api(port=taken_port), Board(port=taken_port), SqlServer(port=taken_port)
+    settings = Settings(home=tmp_path, kafka=EXTERNAL, api=api, board=board, sql=sql)
 
     with pytest.raises(StackError, match=f"Port {taken_port} .* PTS_{name.upper()}__PORT"):
         stack.start([name], settings, print)

@@ -37,12 +37,16 @@ SERVICES: dict[str, commands.Command] = {
     "simulate": commands.Simulate(resume=True),
     "api": commands.Api(),
     "board": commands.Board(),
+    "sql": commands.SqlServer(),
     "airflow-api-server": commands.Airflow(arguments=("api-server",)),
     "airflow-dag-processor": commands.Airflow(arguments=("dag-processor",)),
     # the API server reads the logs of tasks from the same folder; nobody else is to ask for them over a port
     "airflow-scheduler": commands.Airflow(arguments=("scheduler", "--skip-serve-logs")),
 }
 """In the order of their start. `seal` is for a deployment in which personal fields are sealed."""
+
+BY_NAME = frozenset({"sql"})
+"""Services that are started when they are asked for, and otherwise not: a Java more."""
 
 GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow-"))}
 """Services that are started together, by the name that stands for them."""

@@ -1,0 +1,215 @@
+"""`pts up sql`, asked by a JDBC client and by one from PyPI; one server for all cases."""
+
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyspark
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from impala.dbapi import connect
+from impala.error import Error
+
+from pipelines.io.delta.catalog import Catalog
+from pipelines.io.processes.ports import is_open, why_unusable
+from pipelines.session import RUNTIME
+from pipelines.settings import Broker, Settings, SqlServer
+from pipelines.stack import stack
+from pipelines.stack.status import status
+from pipelines.tables import GOLD_REMAINING_STOPS, Table
+from tests.docs.conftest import Documented, documented  # noqa: F401, a fixture
+from tests.healthy_lake import healthy_lake
+from tests.integration.pts_process import wait_until
+from tests.ports import unused_ports
+
+pytestmark = pytest.mark.integration
+
+LATER = "gold/failed_delivery_alerts"
+"""A table that the lake gets when the server runs."""
+
+
+def with_comments(lake: Path, table: Table) -> None:
+    """The table as the job creates it, with the same rows."""
+    rows = DeltaTable(lake / table.folder).to_pyarrow_table()
+    shutil.rmtree(lake / table.folder)
+    Catalog(str(lake)).ensure(table)
+    write_deltalake(lake / table.folder, rows, mode="append")
+
+
+@pytest.fixture(scope="module")
+def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """Of a small lake, whose tables a server lets be read."""
+    home = tmp_path_factory.mktemp("sql")
+    port, controller_port = unused_ports()
+    broker, sql = Broker(port=port, controller_port=controller_port), SqlServer(port=unused_ports()[0])
+    healthy_lake().write(home / "lake")
+    with_comments(home / "lake", GOLD_REMAINING_STOPS)
+    (home / "lake" / LATER).rename(home / "later")
+    made = Settings(home=home, broker=broker, sql=sql)
+    stack.start(["sql"], made, print)
+    yield made
+    stack.stop(made, print)
+    assert not is_open(sql.port)
+
+
+@pytest.fixture(scope="module")
+def client(settings: Settings) -> Iterator[Any]:
+    """A connection that stays for all cases."""
+    with connect("127.0.0.1", settings.sql.port, auth_mechanism="PLAIN", user="ada", password="-") as connection:
+        yield connection
+
+
+def ask(client: Any, sql: str, **also: Any) -> list[tuple[Any, ...]]:
+    with client.cursor() as cursor:
+        cursor.execute(sql, **also)
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
+
+
+def beeline(settings: Settings, *commands: str, of_the_session: str = "") -> str:
+    """What Spark's own JDBC client writes, as CSV."""
+    jars = Path(pyspark.__file__).parent / "jars"
+    command = [
+        str(RUNTIME / "java" / "bin" / "java"),
+        f"-Duser.home={settings.home}",
+        "-cp",
+        f"{jars}/*",
+        "org.apache.hive.beeline.BeeLine",
+    ]
+    for given in commands:
+        command += ["-e", given]
+    done = subprocess.run(
+        [*command, "--outputformat=csv2", "-u", f"{settings.sql.url}/gold{of_the_session}"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return str(done.stdout)
+
+
+def test_service_answers_when_it_has_started(settings: Settings, client: Any) -> None:
+    running = {service.name for service in status(settings).services if service.is_alive}
+    assert running == {"broker", "sql"}
+    assert status(settings).places["sql"] == f"jdbc:hive2://127.0.0.1:{settings.sql.port}"
+    assert ask(client, "SELECT tracking_number, status_code FROM gold.remaining_stops WHERE tracking_number = 42") == [
+        (42, "IT")
+    ]
+
+
+def test_tables_are_listed_in_their_schemas_with_comments(client: Any) -> None:
+    with client.cursor() as cursor:
+        cursor.get_tables()
+        tables = {f"{row[1]}.{row[2]}": row[4] for row in cursor.fetchall()}
+    assert {"bronze.ship_events", "silver.ship_events", "silver.quarantine", "ops.batches"} <= tables.keys()
+    assert tables[GOLD_REMAINING_STOPS.name] == GOLD_REMAINING_STOPS.doc
+    described = {row[0]: row[2] for row in ask(client, "DESCRIBE gold.remaining_stops")}
+    assert described == {column.name: column.doc for column in GOLD_REMAINING_STOPS.columns}
+
+
+def test_jdbc_client_begins_in_a_schema_and_sees_tables_and_columns(settings: Settings) -> None:
+    said = beeline(settings, "SELECT count(*) AS packages FROM remaining_stops;", "!tables", "!columns remaining_stops")
+    assert "packages\n" in said
+    assert "busiest_stops" in said
+    assert all(column.name in said and column.doc[:20] in said for column in GOLD_REMAINING_STOPS.columns)
+
+
+def test_python_client_reads_as_the_page_says(
+    settings: Settings,
+    documented: Documented,  # noqa: F811
+) -> None:
+    names: dict[str, Any] = {}
+    exec(documented.take("from impala").replace("10000", str(settings.sql.port)), names)
+    assert dict(names["rows"])["IT"] >= 1
+
+
+def test_reader_that_stays_sees_new_versions(settings: Settings, client: Any) -> None:
+    sql = "SELECT count(*) FROM silver.quarantine"
+    [(before,)] = ask(client, sql)
+    DeltaTable(f"{settings.lake_root}/silver/quarantine").delete("kafka_offset = 3")
+    [(after,)] = ask(client, sql)
+    assert after < before
+    assert ask(client, f"{sql} VERSION AS OF 0") == [(before,)]
+
+
+def test_reader_that_stays_sees_a_new_table(settings: Settings, client: Any) -> None:
+    def is_listed() -> bool:
+        return (Path(LATER).name,) in [row[1:2] for row in ask(client, "SHOW TABLES IN gold")]
+
+    assert not is_listed()
+    (settings.home / "later").rename(settings.home / "lake" / LATER)
+    wait_until(is_listed, settings.home / "logs" / "sql.log")
+    assert ask(client, f"SELECT count(*) FROM {LATER.replace('/', '.')}")[0][0] > 0
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM gold.remaining_stops",
+        "INSERT INTO gold.remaining_stops SELECT * FROM gold.remaining_stops",
+        "DROP TABLE gold.remaining_stops",
+        "CREATE TABLE gold.other AS SELECT 1",
+        "CREATE TEMPORARY VIEW v AS SELECT * FROM text.`/etc/passwd`",
+        "VACUUM gold.remaining_stops RETAIN 0 HOURS",
+        "SET spark.sql.variable.substitute = true",
+        "SET",
+        "RESET",
+        "ADD JAR '/tmp/f.jar'",
+        "CACHE TABLE gold.remaining_stops",
+        "SELECT * FROM text.`/etc/passwd`",
+        "SELECT * FROM `/etc/passwd`",
+        "SELECT * FROM delta.`/tmp`",
+        "SELECT reflect('java.lang.System', 'getenv', 'HOME')",
+        "SELECT java_method('java.lang.System', 'getenv', 'HOME')",
+        "SELECT TRANSFORM(1) USING 'cat /etc/passwd'",
+        "USE text",
+        "USE gold; DROP TABLE remaining_stops",
+        "USE CATALOG spark_catalog",
+        "EXECUTE IMMEDIATE 'SELECT 1'",
+        "BEGIN SELECT 1; END",
+        "SELEC 1",
+    ],
+)
+def test_statement_that_does_more_than_read_the_tables_is_refused(settings: Settings, client: Any, sql: str) -> None:
+    table = f"{settings.lake_root}/gold/remaining_stops"
+    before = DeltaTable(table).version()
+    with pytest.raises(Error) as refusal:
+        ask(client, sql)
+    assert "root:" not in str(refusal.value)
+    assert "Traceback" not in str(refusal.value)
+    assert DeltaTable(table).version() == before
+
+
+PROPERTIES = {
+    "set:hiveconf:spark.sql.session.timeZone": "Asia/Tokyo",
+    "set:hiveconf:spark.sql.variable.substitute": "true",
+    "set:hivevar:spark.sql.variable.substitute": "true",
+    "set:system:spark.sql.variable.substitute": "true",
+    "set:metaconf:hive.metastore.uris": "thrift://127.0.0.1:1",
+    "hive.server2.proxy.user": "root",
+    "spark.sql.session.timeZone": "Asia/Tokyo",
+}
+WHAT_THEY_CHANGE = "SELECT current_timezone() AS zone, '${env:HOME}' AS home, '${system:java.home}' AS java"
+AS_WRITTEN = ("UTC", "${env:HOME}", "${system:java.home}")
+
+
+def test_properties_that_a_client_sets_change_nothing(settings: Settings, client: Any) -> None:
+    with client.cursor(configuration=PROPERTIES) as cursor:
+        cursor.execute(WHAT_THEY_CHANGE, configuration=PROPERTIES)
+        assert cursor.fetchall() == [AS_WRITTEN]
+    url = ";ssl=false?spark.sql.session.timeZone=Asia/Tokyo;spark.sql.variable.substitute=true#system:a=b"
+    assert ",".join(AS_WRITTEN) in beeline(settings, f"{WHAT_THEY_CHANGE};", of_the_session=url)
+
+
+def test_session_begins_in_a_schema_of_the_lake_or_not_at_all(client: Any) -> None:
+    for schema in ("text", "gold; DROP TABLE gold.remaining_stops", "delta.`/tmp`"):
+        with pytest.raises(Error, match="There is no schema"):
+            client.cursor(configuration={"use:database": schema})
+
+
+def test_server_listens_on_the_loopback_interface_alone(settings: Settings) -> None:
+    assert why_unusable(settings.sql.port) is not None
+    assert why_unusable(settings.sql.port, "127.0.0.2") is None
