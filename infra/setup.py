@@ -166,7 +166,8 @@ def compile_packages() -> None:
 
     What does not compile is a template or of another version of Python, and never imported.
     """
-    compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2, workers=0)
+    with warnings.catch_warnings(action="ignore"):  # of how others write Python
+        compileall.compile_dir(sysconfig.get_path("purelib"), quiet=2, workers=0)
 
 
 def main() -> None:
