@@ -87,6 +87,7 @@ KEPT = (
         Case("kill-promotion", 1),
         Case("kill-broker", 2),
         Case("together", 0),
+        Case("password-changed", 0),
     ),
 )
 """Cases in which something was found that is mended since (docs/reliability.md, 'What it has found')."""
