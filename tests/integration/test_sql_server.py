@@ -78,10 +78,11 @@ def beeline(settings: Settings, *commands: str, of_the_session: str = "") -> str
         f"{jars}/*",
         "org.apache.hive.beeline.BeeLine",
     ]
+    command += ["--outputformat=csv2", "-u", f"{settings.sql.url}/gold{of_the_session}"]
     for given in commands:
         command += ["-e", given]
     done = subprocess.run(
-        [*command, "--outputformat=csv2", "-u", f"{settings.sql.url}/gold{of_the_session}"],
+        command,
         capture_output=True,
         text=True,
         timeout=120,

@@ -19,6 +19,7 @@ from pyspark.sql import SparkSession
 from pipelines import java_process
 from pipelines.errors import InvalidInput, log_text
 from pipelines.io.spark.read_only import check_is_query
+from pipelines.session import RUNTIME
 
 HOST = "127.0.0.1"
 
@@ -26,6 +27,8 @@ DEFAULT = "default"
 """The schema in which a session begins: it is empty."""
 
 PROPERTIES = {
+    # Its threads load classes as Spark's own do, and not as those of `spark.jars`: Delta is not among them.
+    "spark.driver.extraClassPath": str(RUNTIME / "jars" / "spark" / "*"),
     # ${env:…} in a query would be this process's environment.
     "spark.sql.variable.substitute": "false",
     # An answer is sent as it comes, and never whole in memory.
