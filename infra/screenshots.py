@@ -55,9 +55,9 @@ def main(stories: list[str]) -> None:
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
     IMAGES.mkdir(exist_ok=True)
-    for story in stories or STORIES:
-        with tempfile.TemporaryDirectory(prefix="pts-") as folder:
-            STORIES[story](program, Path(folder) / "home")
+    with tempfile.TemporaryDirectory(prefix="pts-") as folder:
+        for story in stories or STORIES:
+            STORIES[story](program, Path(folder) / story)
 
 
 def of_airflow(program: str, home: Path) -> None:

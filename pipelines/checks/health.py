@@ -135,7 +135,7 @@ def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterato
         yield from _of_the_heart(settings, now)
     (waiting,) = reader.query(WAITING).to_pylist() or [{"table_name": None, "since": now}]
     yield Reading(
-        "freshness_seconds", (now - waiting["since"]).total_seconds(), settings.health.freshness_seconds,
+        "freshness_seconds", _seconds_since(waiting["since"], now), settings.health.freshness_seconds,
         "the table does not follow the batches: look at the job's log", waiting["table_name"],
     )  # fmt: skip
     (rejected,) = reader.query(REJECTED, [now]).to_pylist()
@@ -148,11 +148,16 @@ def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterato
 def _of_the_heart(settings: Settings, now: datetime) -> Iterator[Reading]:
     """What the live job says of itself, in a lake that is a folder."""
     told = last_beat(settings.lake_root)
-    silence = None if told is None else (now - told["at"]).total_seconds()
+    silence = None if told is None else _seconds_since(told["at"], now)
     limit, advice = settings.health.heartbeat_seconds, "`pts status` tells whether the job runs and has its log"
     yield Reading("heartbeat_seconds", silence, limit, advice)
     lag_seconds = None if told is None or silence is None else told["lag_seconds"] + silence
     yield Reading("lag_seconds", lag_seconds, settings.health.lag_seconds, SLOW)
+
+
+def _seconds_since(moment: datetime, now: datetime) -> float:
+    """None of what has happened while this looks is a negative age."""
+    return max(0.0, (now - moment).total_seconds())
 
 
 def reached(reader: LakeReader) -> dict[str, dict[int, int]]:

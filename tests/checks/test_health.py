@@ -59,6 +59,12 @@ def test_healthy_system_meets_every_limit_and_its_readings_are_json(settings: Se
     assert all(each["is_met"] for each in told.values())
 
 
+def test_job_that_speaks_while_it_is_looked_at_was_silent_for_no_time(settings: Settings) -> None:
+    beat(settings, lag_seconds=2.0, seconds_ago=-0.1)
+    told = {reading.name: reading.value for reading in health.run(Health(), settings, NOW)}
+    assert (told["heartbeat_seconds"], told["lag_seconds"]) == (0.0, 2.0)
+
+
 def test_silent_job_and_one_that_never_spoke_are_told(settings: Settings) -> None:
     beat(settings, seconds_ago=61)
     assert unmet(settings) == ["heartbeat_seconds"]

@@ -5,6 +5,9 @@ const dark = matchMedia("(prefers-color-scheme: dark)");
 const offline = document.getElementById("offline");
 let isPaused = false;
 
+// Hours, minutes and seconds, UTC.
+const clock = (seconds) => new Date(seconds * 1e3).toISOString().slice(11, 19);
+
 function draw() {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
@@ -15,9 +18,8 @@ function draw() {
     const axis = { stroke: colour("--quiet"), grid: { stroke: colour("--line"), width: 0.3 }, ticks: { show: false } };
     new uPlot({
       width: figure.clientWidth, height: 140, legend: { show: false }, cursor: { show: false },
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1e3), "Etc/UTC"),
       scales: { y: { range: (_, low, high) => [0, Math.max(high, 1)] } },
-      axes: [axis, { ...axis, size: 60 }],
+      axes: [{ ...axis, space: 80, values: (_, moments) => moments.map(clock) }, { ...axis, size: 60 }],
       series: [{}, { stroke: colour("--accent"), width: 1.5, points: { show: points[0].length === 1 } }],
     }, points, figure);
   }
