@@ -16,3 +16,7 @@ class Ended:
 
 class Pts(Protocol):
     def __call__(self, *arguments: str, home: Path, **environment: str) -> Ended: ...
+
+
+class Call(Protocol):
+    def __call__(self, arguments: list[str], environment: dict[str, str]) -> Ended: ...

@@ -11,11 +11,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.engine import schedule
+from pipelines.io.spark import spark_job
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings, Spark
 from pipelines.stack import stack
 from tests.brokers import embedded, empty_log
-from tests.calling import Ended, Pts
+from tests.calling import Call, Ended, Pts
 from tests.integration.pts_process import SHORT_LIVED
 
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -64,6 +65,25 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session = open_session(settings, "tests")
     yield session
     close_session(session)
+
+
+@pytest.fixture
+def shared_session(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """The tests' session, in which commands that are called in this process run, too, and which outlives them."""
+    monkeypatch.setattr(spark_job, "open_session", lambda *_: spark)
+    monkeypatch.setattr(spark_job, "close_session", lambda _: None)
+    return spark
+
+
+@pytest.fixture
+def call(pts: Pts, shared_session: SparkSession) -> Call:
+    """Runs a command that needs Spark within this process, in the tests' session."""
+
+    def run(arguments: list[str], environment: dict[str, str]) -> Ended:
+        variables = {name: value for name, value in environment.items() if name.startswith("PTS_")}
+        return pts(*arguments, home=Path(environment["PTS_HOME"]), **variables)
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -25,9 +25,10 @@ from pipelines.maintenance.compact import compact
 from pipelines.maintenance.compacted import Compacted
 from pipelines.settings import Settings
 from pipelines.state.snapshots import snapshot
+from tests.calling import Call
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import process, settings_of, wait_for, wait_until
 from tests.integration.test_while_it_runs import AGREEMENT
 from tests.unneeded import leave_behind
 
@@ -80,7 +81,7 @@ def has_come_to(root: str, batch_id: int) -> bool:
 
 
 def test_job_compaction_and_readers_do_not_hurt_each_other(
-    new_log: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
+    new_log: Settings, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pytestconfig: pytest.Config
 ) -> None:
     root, log = new_log.lake_root, tmp_path / "job.log"
     environment = settings_of(new_log, "lake")
@@ -100,7 +101,7 @@ def test_job_compaction_and_readers_do_not_hurt_each_other(
                 before = last_batch(root)
                 leave_behind(root, str(number))
                 kill_one(environment, tmp_path / "killed.log", chance.uniform(0.5, 4))
-                done = pts(["compact", "--json"], environment)
+                done = call(["compact", "--json"], environment)
                 assert done.returncode == 0, done.stderr
                 tables = json.loads(done.stdout)["tables"]
                 vacuumed += sum(each["vacuumed"]["file_count"] for each in tables)
@@ -122,7 +123,7 @@ def test_job_compaction_and_readers_do_not_hurt_each_other(
     assert joined
     assert vacuumed
     assert all(held)
-    drained = pts(["stream", "--drain"], environment)
+    drained = call(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr[-3000:]
     assert "Traceback" not in log.read_text()
     assert_lake_equals_log(root, read_log(new_log.bootstrap_servers))

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -123,13 +122,9 @@ def test_a_ledger_that_another_checkpoint_planned_is_refused(spark: SparkSession
 
 
 @CSV_ONLY
-def test_a_bug_is_corrected_by_a_replay_of_the_log(
-    spark: SparkSession, stand: Stand, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bug_is_corrected_by_a_replay_of_the_log(shared_session: SparkSession, stand: Stand) -> None:
     settings = stand.settings.model_copy(update={"lake": f"{stand.settings.lake_root}-wrong"})
-    for module in (build, promote):
-        monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
-    drain(spark, settings, WRONG_FLOWS)
+    drain(shared_session, settings, WRONG_FLOWS)
     build.run(commands.ReplayBuild(replay_id="fix"), settings)
     found = compare.run(commands.ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), settings)
     assert (found.differing > 0, found.undeclared) == (True, 0)

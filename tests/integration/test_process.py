@@ -26,6 +26,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
+from tests.calling import Call
 from tests.comparison import assert_lake_equals_log
 from tests.exposed import documented, exposed
 from tests.integration.log_reader import read_log
@@ -45,7 +46,7 @@ def base(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sett
         yield settings
 
 
-def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settings, tmp_path: Path) -> None:
+def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settings, call: Call, tmp_path: Path) -> None:
     """Killed within its second batch, as soon as that has accepted something; under the new one, within its first."""
     environment = settings_of(base, "lost", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
     lake, log = base.home / "lost", tmp_path / "job.log"
@@ -55,7 +56,7 @@ def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settin
     before = newest_row(lake)
     assert before["batch_id"] == 0
     shutil.rmtree(lake / "_checkpoints")
-    refused = pts(["stream", "--drain"], environment)
+    refused = call(["stream", "--drain"], environment)
     assert refused.returncode == 7
     assert "`pts stream --new-checkpoint`" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -65,7 +66,7 @@ def test_job_whose_checkpoint_is_lost_goes_on_where_the_ledger_ends(base: Settin
     named = newest_row(lake)
     assert (named["batch_id"], named["checkpoint_batch_id"], named["offsets"]) == (1, -1, ended(before["offsets"]))
     for arguments, code in (["--new-checkpoint"], 2), ([], 0):
-        drained = pts(["stream", "--drain", *arguments], environment)
+        drained = call(["stream", "--drain", *arguments], environment)
         assert drained.returncode == code, drained.stderr
     assert newest_row(lake)["checkpoint_id"] == named["checkpoint_id"]
     assert_lake_equals_log(str(lake), read_log(base.bootstrap_servers))

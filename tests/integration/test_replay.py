@@ -1,9 +1,9 @@
-"""History corrected on a real broker, while the feed and the live job go on; everything but the bug is a process."""
+"""History corrected on a real broker, while the feed and the live job go on."""
 
 import json
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +18,11 @@ from pipelines.settings import Settings
 from pipelines.stack import simulate
 from pipelines.state.snapshots import Snapshot, snapshot
 from tests.brokers import drain, empty_log
+from tests.calling import Call
 from tests.comparison import Rows, assert_lake_equals_log, expected_rows, in_micros
 from tests.frames import in_order
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import newest_row, process, settings_of, wait_for, wait_until
 from tests.oracle.records import LogRecord
 from tests.replay.offline import WRONG_COLUMNS, WRONG_FLOWS
 
@@ -45,12 +46,21 @@ def base(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sett
         yield settings
 
 
-def done(arguments: list[str], environment: dict[str, str]) -> dict[str, Any]:
-    """What the command said as JSON; it must succeed."""
-    found = pts([*arguments, "--json"], environment)
-    assert found.returncode == 0, found.stderr[-3000:]
-    last: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
-    return last
+@pytest.fixture
+def done(call: Call, base: Settings) -> Callable[..., dict[str, Any]]:
+    """Calls a command, which must succeed; what it said as JSON."""
+
+    def run(*arguments: str) -> dict[str, Any]:
+        found = call([*arguments, "--json"], environment_of(base))
+        assert found.returncode == 0, found.stderr[-3000:]
+        last: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+        return last
+
+    return run
+
+
+def environment_of(base: Settings) -> dict[str, str]:
+    return settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="4000", PTS_STREAM__TRIGGER_SECONDS="5")
 
 
 def at_batch(root: str, log: list[LogRecord], batch_id: int) -> tuple[Rows, Rows]:
@@ -83,10 +93,15 @@ def await_next_batch(root: str, job_log: Path) -> None:
 
 
 def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_job_go_on(
-    spark: SparkSession, base: Settings, tmp_path: Path
+    spark: SparkSession,
+    base: Settings,
+    tmp_path: Path,
+    call: Call,
+    done: Callable[..., dict[str, Any]],
 ) -> None:
+    """Feed, job, and what is killed are processes."""
     simulate.run(FEED, base)
-    environment = settings_of(base, "lake", PTS_REPLAY__MAX_RECORDS_PER_BATCH="4000", PTS_STREAM__TRIGGER_SECONDS="5")
+    environment = environment_of(base)
     settings = base.model_copy(update={"lake": environment["PTS_LAKE"]})
     root, servers = settings.lake_root, base.bootstrap_servers
     drain(spark, settings, WRONG_FLOWS)
@@ -94,14 +109,14 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
     with process(GOES_ON.argv(), environment, feed_log) as feed:
         with process(["stream"], environment, job_log) as job:
             wait_for(job_log, '"batch_id"')
-            plan = done(["replay", "plan"], environment)
+            plan = done("replay", "plan")
             assert {source["source"] for source in plan["sources"]} == {"kafka"}
             with process(["replay", "build", "fix"], environment, build_log) as build:
                 wait_for(build_log, '"batch_id"')
                 build.send_signal(signal.SIGKILL)
-            assert done(["replay", "build", "fix"], environment)["fence"] == plan["fence"]
+            assert done("replay", "build", "fix")["fence"] == plan["fence"]
 
-            found = done(["replay", "compare", "fix", *EXPECTED], environment)
+            found = done("replay", "compare", "fix", *EXPECTED)
             live, right = at_batch(root, read_log(servers), plan["fence"])
             wrong = [row for row in right if row not in live]
             differing = {
@@ -117,20 +132,20 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
                 wait_until(lambda: '"done_at": null' in record.read_text(), tmp_path / "promote.log")
                 job.send_signal(signal.SIGKILL)
                 promote.send_signal(signal.SIGKILL)
-        refused = pts(["stream"], environment)
+        refused = call(["stream"], environment)
         assert refused.returncode == 7, refused.stderr
         assert "pts replay promote fix" in refused.stderr
-        promoted = done(["replay", "promote", "fix"], environment)
+        promoted = done("replay", "promote", "fix")
         live, right = since(root, read_log(servers), promoted["batch_id"])
         assert live == right
 
         with process(["stream"], environment, job_log) as job:
             await_next_batch(root, job_log)
-            back = done(["replay", "rollback", "fix"], environment)
+            back = done("replay", "rollback", "fix")
             live, right = since(root, read_log(servers), back["batch_id"])
             assert live != right
 
-            again = done(["replay", "promote", "fix"], environment)
+            again = done("replay", "promote", "fix")
             assert f'"batch_id":{again["batch_id"]},' in (Path(root) / "_request.answer").read_text(), "the job did it"
             live, right = since(root, read_log(servers), again["batch_id"])
             assert live == right
@@ -139,30 +154,31 @@ def test_bug_is_corrected_rolled_back_and_corrected_again_while_feed_and_live_jo
             feed.wait(timeout=60)
             job.send_signal(signal.SIGTERM)
             assert job.wait(timeout=120) == 0
-    drained = pts(["stream", "--drain"], environment)
+    drained = call(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr
     log = read_log(servers)
     assert FEED.count
     assert len(log) > FEED.count
     assert_lake_equals_log(root, log)
-    assert pts(["verify"], environment).returncode == 0
+    assert call(["verify"], environment).returncode == 0
     assert latest_reports(servers) == {
         row["tracking_number"]: row["current_stop_id"] for row in expected_rows(log)[REPORTS]
     }
 
 
-def test_log_that_lost_its_beginning_is_replayed_with_what_bronze_kept(base: Settings) -> None:
+def test_log_that_lost_its_beginning_is_replayed_with_what_bronze_kept(
+    base: Settings, done: Callable[..., dict[str, Any]]
+) -> None:
     """Goes on with the lake of the test before."""
-    environment = settings_of(base, "lake")
     kept = {record.topic: record for record in read_log(base.bootstrap_servers) if record.offset == 500}
     admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
     for future in admin.delete_records(
         [TopicPartition(topic, record.partition, record.offset) for topic, record in kept.items()]
     ).values():
         future.result()
-    plan = done(["replay", "plan"], environment)
+    plan = done("replay", "plan")
     assert {source["source"] for source in plan["sources"]} == {"bronze", "kafka"}
-    assert done(["replay", "verify"], environment)["verdict"] == "identical"
+    assert done("replay", "verify")["verdict"] == "identical"
 
 
 def latest_reports(servers: str) -> dict[int, int | None]:

@@ -241,16 +241,14 @@ def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_same(
-    spark: SparkSession, settings: Settings, broker_files: Path, monkeypatch: pytest.MonkeyPatch
+    shared_session: SparkSession, settings: Settings, broker_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Lake, shadows, checkpoint, pages, the key store, and the broker's own files: also after all that copies rows."""
-    for module in (build, promote, rollback):
-        monkeypatch.setattr(module, "spark_job", lambda *_: nullcontext(spark))
     for minute in range(3):
         scans = [(b"%d" % number, scan(number, minute)) for number in (42, 43)]
         produce(settings, *scans, (b"42", PLAIN[2] + b", 42"), (PLAIN[0], scan(42, minute)))
         assert sealed(settings) == 4
-        drain(spark, settings)
+        drain(shared_session, settings)
     monkeypatch.setattr(files, "MANY_SMALL", 2)
     assert any(each.is_joined for each in compact(settings.lake_root, timedelta(0)).tables)
     assert of_a_replay("before", settings).differing == 0
@@ -270,7 +268,7 @@ def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_s
     assert rows(settings) == before
     produce(settings, (b"42", scan(42, 9)))
     sealed(settings)
-    drain(spark, settings)
+    drain(shared_session, settings)
     store = KeyStore(settings.key_store)
     assert opened(settings, store, 42) == [None] * 4
     assert opened(settings, store, 43) == [dict(zip(FIELDS, (CODE, CITY, TEXT), strict=True))] * 3

@@ -45,6 +45,7 @@ from pipelines.live import seal, topics
 from pipelines.settings import Kafka, Seal, Settings
 from pipelines.stack import certificates, simulate, stack
 from tests.brokers import drain, embedded, set_password
+from tests.calling import Call
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.doors import ALLOWED_URLS, Doors
@@ -288,10 +289,9 @@ def test_plain_text_is_named(
         client(Connection(secure.bootstrap_servers), "ship-events", spark)
 
 
-def test_plain_text_by_spark_is_named(spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("shared_session")
+def test_plain_text_by_spark_is_named(secure: Settings) -> None:
     """Java's clients know only that nobody answered, and that after minutes: here, they have said so."""
-    monkeypatch.setattr(spark_job, "open_session", lambda *_: spark)
-    monkeypatch.setattr(spark_job, "close_session", lambda _: None)
     plain = secure.model_copy(update={"profile": "plain"})
     with (
         pytest.raises(AccessRefused, match="want TLS, and this client speaks plain text"),
@@ -396,7 +396,9 @@ def opened_key(security: Security) -> str:
 
 
 @pytest.mark.long
-def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Settings, tmp_path: Path) -> None:
+def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(
+    secure: Settings, call: Call, tmp_path: Path
+) -> None:
     """A right that is taken away while it runs, a password that is another one at a start."""
     environment, log = settings_of(secure, "refused"), tmp_path / "job.log"
     simulate.run(FEED.model_copy(update={"seed": 6}), secure)
@@ -419,7 +421,7 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(secure: Se
     assert re.fullmatch(r"pts: The Kafka brokers refuse the login: .*\n", refused.stderr)
     assert password not in refused.stderr + log.read_text()
     simulate.run(FEED.model_copy(update={"seed": 7}), secure)
-    drained = pts(["stream", "--drain"], environment)
+    drained = call(["stream", "--drain"], environment)
     assert drained.returncode == 0, drained.stderr
     log_of_all = read_log(secure.bootstrap_servers, security=Connection.of(secure, "admin").security)
     assert_lake_equals_log(str(secure.home / "refused"), log_of_all)

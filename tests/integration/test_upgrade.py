@@ -13,10 +13,11 @@ from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests import golden
 from tests.brokers import empty_log
+from tests.calling import Call, Ended
 from tests.comparison import assert_lake_equals_log
 from tests.golden import archive
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import process, settings_of
+from tests.integration.pts_process import settings_of
 
 pytestmark = pytest.mark.long
 
@@ -33,14 +34,11 @@ class Upgraded:
 
     settings: Settings
     folder: Path
+    call: Call
 
-    def stream(self, lake: str = archive.LAKE) -> tuple[int | None, str]:
-        """Runs the job to the end of the log. Its exit code, and what it said."""
-        log = self.folder / f"{lake}.log"
-        environment = settings_of(self.settings, lake)
-        with process(["stream", "--drain"], environment, log) as job:
-            job.wait(timeout=300)
-        return job.returncode, log.read_text()
+    def stream(self, lake: str = archive.LAKE) -> Ended:
+        """Runs the job to the end of the log."""
+        return self.call(["stream", "--drain"], settings_of(self.settings, lake))
 
     def files(self) -> dict[Path, bytes]:
         """Of the archive's lake; without the locks, which tell who looked last."""
@@ -52,19 +50,19 @@ class Upgraded:
 
 
 @pytest.fixture
-def upgraded(broker: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Upgraded]:
+def upgraded(broker: str, request: pytest.FixtureRequest, tmp_path: Path, call: Call) -> Iterator[Upgraded]:
     log = archive.unpack(ARCHIVES / f"{request.param}.tar.gz", tmp_path)
     with empty_log(broker, tmp_path, partitions=archive.PARTITIONS) as settings:
         archive.put_back(log, broker)
         assert read_log(broker) == log
-        yield Upgraded(settings, tmp_path)
+        yield Upgraded(settings, tmp_path, call)
 
 
 @pytest.mark.parametrize("upgraded", OPENS, indirect=True)
 def test_lake_of_an_earlier_commit_is_gone_on_with(upgraded: Upgraded) -> None:
     simulate.run(commands.Simulate(seed=9, packages=40, rate=0, count=500), upgraded.settings)
-    code, said = upgraded.stream()
-    assert code == 0, said[-3000:]
+    drained = upgraded.stream()
+    assert drained.returncode == 0, drained.stderr[-3000:]
     upgraded.assert_equals_log()
 
 
@@ -76,11 +74,11 @@ def test_lake_whose_job_was_killed_is_in_the_middle_of_a_batch(tmp_path: Path) -
 @pytest.mark.parametrize("upgraded", REFUSED, indirect=True)
 def test_lake_that_this_code_does_not_write_is_refused_as_it_is_and_the_log_makes_another(upgraded: Upgraded) -> None:
     before = upgraded.files()
-    code, said = upgraded.stream()
-    assert code == LakeMismatch.exit_code
-    assert "is not the one this code writes: column replay_id string is missing" in said
-    assert "point PTS_LAKE at a new place: the job builds the lake again" in said
+    refused = upgraded.stream()
+    assert refused.returncode == LakeMismatch.exit_code
+    assert "is not the one this code writes: column replay_id string is missing" in refused.stderr
+    assert "point PTS_LAKE at a new place: the job builds the lake again" in refused.stderr
     assert upgraded.files() == before
-    code, said = upgraded.stream("again")
-    assert code == 0, said[-3000:]
+    drained = upgraded.stream("again")
+    assert drained.returncode == 0, drained.stderr[-3000:]
     upgraded.assert_equals_log("again")

@@ -1,7 +1,6 @@
 """Logs that somebody else made: with partitions of their own, and from which the beginning is gone."""
 
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -70,10 +69,8 @@ def test_lake_is_the_log_from_where_it_begins(spark: SparkSession, settings: Set
     assert (events.gap_count, routes.gap_count) == (0, 0), "what was never there to be read is no gap"
 
 
-def test_history_is_replayed_from_where_it_begins(
-    spark: SparkSession, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(build, "spark_job", lambda *_: nullcontext(spark))
+@pytest.mark.usefixtures("shared_session")
+def test_history_is_replayed_from_where_it_begins(settings: Settings) -> None:
     planned = plan.run(commands.ReplayPlan(), settings)
     begins = {(source.topic, source.partition): source.start_offset for source in planned.sources}
     assert begins == {
