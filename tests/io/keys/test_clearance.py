@@ -44,7 +44,7 @@ def test_who_may_read_the_key_store_sees_the_fields_and_everybody_else_a_mask(se
 
 
 def test_key_store_that_may_not_be_read_gives_the_mask(settings: Settings) -> None:
-    with TemporaryDirectory() as folder:  # pytest's own is closed to others, whatever the mode of what is in it
+    with TemporaryDirectory(dir="/tmp") as folder:  # the tests' own is closed, whatever is in it
         Path(folder).chmod(0o755)
         store = Path(folder, "keys.sqlite")
         sealing = Settings(home=settings.home, seal=Seal(keys=store))
