@@ -15,13 +15,13 @@ from impala.error import Error
 from pipelines.io.delta.catalog import Catalog
 from pipelines.io.processes.ports import is_open, why_unusable
 from pipelines.session import RUNTIME
-from pipelines.settings import Broker, Settings, SqlServer
+from pipelines.settings import Broker, Settings, Spark, SqlServer
 from pipelines.stack import stack
 from pipelines.stack.status import status
 from pipelines.tables import GOLD_REMAINING_STOPS, Table
 from tests.docs.conftest import Documented, documented  # noqa: F401, a fixture
 from tests.healthy_lake import healthy_lake
-from tests.integration.pts_process import wait_until
+from tests.integration.pts_process import SHORT_LIVED, wait_until
 from tests.ports import unused_ports
 
 pytestmark = pytest.mark.integration
@@ -47,7 +47,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     healthy_lake().write(home / "lake")
     with_comments(home / "lake", GOLD_REMAINING_STOPS)
     (home / "lake" / LATER).rename(home / "later")
-    made = Settings(home=home, broker=broker, sql=sql)
+    made = Settings(home=home, broker=broker, sql=sql, spark=Spark(conf=SHORT_LIVED))
     stack.start(["sql"], made, print)
     yield made
     stack.stop(made, print)
