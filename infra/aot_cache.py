@@ -31,6 +31,7 @@ from pipelines.settings import Broker, Settings, Spark, Stream
 from pipelines.stack import broker, simulate
 
 RECORDS, RECORDS_PER_BATCH = 24_000, 3_000
+BROKER_SECONDS = 180  # while it is recorded, too
 
 
 def main() -> None:
@@ -65,9 +66,10 @@ def recorded_broker(settings: Settings) -> Iterator[None]:
         target=broker.run, args=(commands.Broker(), settings, [f"-XX:AOTCacheOutput={broker.AOT_CACHE}"]), daemon=True
     )
     java.start()
+    deadline = time.monotonic() + BROKER_SECONDS
     while not admin.answers(Connection.of(settings, "admin")):
-        if java.exitcode is not None:
-            sys.exit(f"The broker ended with {java.exitcode} while it started.")
+        if java.exitcode is not None or time.monotonic() > deadline:
+            sys.exit(f"The broker did not answer within {BROKER_SECONDS} s, or ended (code {java.exitcode}).")
         time.sleep(0.1)
     yield
     java.terminate()

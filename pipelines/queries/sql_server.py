@@ -29,7 +29,7 @@ def run(_command: commands.SqlServer, settings: Settings) -> None:
     spark = open_session(settings, required=PROPERTIES)
     reader, tables = LakeReader(settings.lake_root), list[str]()
     _add_new_tables(spark, reader, tables)
-    with signals_ask_to_stop() as stop, listening(spark, port, tables):
+    with signals_ask_to_stop() as stop, listening(spark, settings.sql, tables):
         while not stop.wait(LOOK_SECONDS):
             if java_process.exit_code() is not None:
                 raise java_process.ended("while it answered")

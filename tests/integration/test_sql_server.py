@@ -77,19 +77,15 @@ def beeline(settings: Settings, *commands: str, of_the_session: str = "") -> str
         "-cp",
         f"{jars}/*",
         "org.apache.hive.beeline.BeeLine",
+        "--outputformat=csv2",
+        "-u",
+        f"{settings.sql.url}/gold{of_the_session}",
     ]
-    command += ["--outputformat=csv2", "-u", f"{settings.sql.url}/gold{of_the_session}"]
     for given in commands:
         command += ["-e", given]
-    done = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
-    return str(done.stdout)
+    return done.stdout
 
 
 def test_service_answers_when_it_has_started(settings: Settings, client: Any) -> None:

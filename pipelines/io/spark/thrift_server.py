@@ -20,8 +20,7 @@ from pipelines import java_process
 from pipelines.errors import InvalidInput, log_text
 from pipelines.io.spark.read_only import check_is_query
 from pipelines.session import RUNTIME
-
-HOST = "127.0.0.1"
+from pipelines.settings import SqlServer
 
 DEFAULT = "default"
 """The schema in which a session begins: it is empty."""
@@ -165,14 +164,14 @@ class ReadingService:
 
 
 @contextmanager
-def listening(spark: SparkSession, port: int, tables: Collection[str]) -> Iterator[None]:
+def listening(spark: SparkSession, address: SqlServer, tables: Collection[str]) -> Iterator[None]:
     """Clients are answered for as long as the block lasts, on the loopback interface."""
     jvm: Any = spark._jvm
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
     sessions, service = _services(spark)
     reading = ReadingService(spark, service, tables)
     thrift = jvm.org.apache.thrift
-    socket = thrift.transport.TServerSocket(jvm.java.net.InetSocketAddress(HOST, port))
+    socket = thrift.transport.TServerSocket(jvm.java.net.InetSocketAddress(address.host, address.port))
     binary = thrift.protocol.TBinaryProtocol.Factory(False, True, LONGEST_MESSAGE, LONGEST_MESSAGE)
     arguments = (
         thrift.server.TThreadPoolServer.Args(socket)
