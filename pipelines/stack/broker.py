@@ -149,7 +149,7 @@ def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ())
         str(RUNTIME / "java" / "bin" / "java"),
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
-        # What the optimising compiler takes, it does not give back within millions of records.
+        # The optimising compiler would take the cores from the job, for a broker that mostly waits.
         "-XX:TieredStopAtLevel=1",
         *([f"-XX:AOTCache={AOT_CACHE}"] if AOT_CACHE.exists() else []),
         "-Xlog:aot*=error",  # what of the cache it could not use, it would tell in the log
