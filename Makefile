@@ -85,7 +85,7 @@ clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)
 
 # One pip run decides nothing itself: versions and hashes are in the lock.
-$(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/aot_cache.py infra/java/UnixLoginModule.scala
+$(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/aot_cache.py $(wildcard infra/java/*.scala)
 	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV) || { echo "setup: $(PYTHON) could not create $(VENV). It needs the venv module (Debian: python3.11-venv)." >&2; rm -rf $(VENV); exit 1; }
 	@echo "setup: installing Python packages"

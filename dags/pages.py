@@ -9,10 +9,7 @@ PREFIX = "/pages"
 
 def roots(settings: Settings) -> dict[str, Path]:
     """The folders with pages of `pts check` and `pts replay compare`, by the name that comes after the prefix."""
-    found = {"quality": settings.quality_pages}
-    if "://" not in settings.lake_root:
-        found["replays"] = Path(settings.lake_root) / "_shadow"
-    return found
+    return {"quality": settings.quality_pages, "replays": settings.replay_pages}
 
 
 def link(page: str, settings: Settings) -> str:

@@ -1,7 +1,7 @@
 """Completes the virtual environment: a Java runtime that Spark accepts, and the JVM jars of jars.lock.
 
 Run by `make setup` with the environment's own Python, after its requirements are installed. Everything lands under
-`<environment>/runtime` (`java/`, `jars/spark/`, `jars/kafka/`); what is there and has the right checksum stays.
+`<environment>/runtime` (`java/`, `jars/spark/`, `jars/kafka/`, `jars/s3/`); what is there and has the right checksum stays.
 """
 
 import compileall
@@ -40,6 +40,12 @@ for arg do
 done
 exec {java} "$@"
 """
+
+
+OWN_CLASSES = {
+    "UnixLoginModule.scala": "nameless-login.jar",  # Java's login for users without a name
+    "ConditionalCheckpoint.scala": "conditional-checkpoint.jar",  # a streaming checkpoint in an object store
+}
 
 
 @dataclass(frozen=True)
@@ -148,13 +154,11 @@ def download(java: Path, jars: list[Jar]) -> None:
             arrived.replace(jar.path)
 
 
-def compile_login(java: Path) -> None:
-    """Compiles Java's login for users without a name, with the Scala compiler that ships inside PySpark."""
-    source, jar = HERE / "java" / "UnixLoginModule.scala", RUNTIME / "jars" / "nameless-login.jar"
+def compile_scala(java: Path, source: Path, jar: Path) -> None:
+    """Compiles a class of this project's own, with the Scala compiler that ships inside PySpark."""
     if jar.exists() and jar.stat().st_mtime > source.stat().st_mtime:
         return
-    jar.parent.mkdir(parents=True, exist_ok=True)
-    classpath = Path(pyspark.__file__).parent / "jars" / "*"
+    classpath = f"{Path(pyspark.__file__).parent / 'jars' / '*'}:{RUNTIME / 'jars' / 's3' / '*'}"
     command: list[str | Path] = [java, "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", jar, source]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -173,7 +177,6 @@ def compile_packages() -> None:
 def main() -> None:
     compile_packages()
     java = write_java_home()
-    compile_login(java)
     jars = list(locked_jars())
     wanted = {jar.path for jar in jars}
     for stale in set(RUNTIME.glob("jars/*/*.jar")) - wanted:
@@ -181,6 +184,8 @@ def main() -> None:
     if missing := [jar for jar in jars if not jar.is_in_place()]:
         print(f"setup: downloading {len(missing)} jars", flush=True)
         download(java, missing)
+    for source, jar in OWN_CLASSES.items():
+        compile_scala(java, HERE / "java" / source, RUNTIME / "jars" / jar)
 
 
 if __name__ == "__main__":

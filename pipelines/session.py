@@ -30,6 +30,8 @@ NAMELESS_LOGIN = RUNTIME / "jars" / "nameless-login.jar"
 """In place of Java's own way to tell the user's name, which fails where the system knows none
 (`infra/java/UnixLoginModule.scala`)."""
 
+CONDITIONAL_CHECKPOINT = RUNTIME / "jars" / "conditional-checkpoint.jar"
+
 JAVA_OPTIONS = (
     f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
     # On two cores the collector that stops everything and is done beats the one that works beside the job: 15 % of a
@@ -93,6 +95,14 @@ PROPERTIES = {
 }
 
 
+S3 = {
+    "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
+    # Spark's own would let two jobs write the same file of a checkpoint (infra/java/ConditionalCheckpoint.scala).
+    "spark.sql.streaming.checkpointFileManagerClass": "superfastpts.ConditionalCheckpointFileManager",
+}
+"""For a lake in an object store."""
+
+
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Nothing that runs in this process listens beyond the loopback interface."""
 
@@ -133,7 +143,10 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     Raises `InvalidInput` for a standalone cluster without its secret, `SetupIncomplete` when the runtime is missing,
     `LakeUnavailable` when $PTS_HOME cannot be written, `JavaEnded` when Java ends before the session is there.
     """
+    is_in_store = "://" in settings.lake_root
     jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
+    if is_in_store:
+        jars += [*sorted((RUNTIME / "jars" / "s3").glob("*.jar")), CONDITIONAL_CHECKPOINT]
     if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
         raise SetupIncomplete(f"There is no Java runtime with Spark's jars under {RUNTIME}. Run `make setup`.")
     if ignored := leave_aside(os.environ):
@@ -166,6 +179,7 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
         **(LOCAL if is_local else CLUSTER),
         **PROPERTIES,
+        **(S3 | settings.storage.of_spark() if is_in_store else {}),
         **settings.spark.properties(),
         **(required or {}),
     }

@@ -6,8 +6,8 @@ where it came from.
 
 import re
 from pathlib import Path
-from typing import Any, ClassVar, Literal
-from urllib.parse import unquote
+from typing import Any, ClassVar, Literal, Self
+from urllib.parse import unquote, urlsplit
 
 from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -152,6 +152,49 @@ class Spark(SecretGroup, frozen=True):
     def properties(self) -> dict[str, str]:
         """All properties, secrets among them. Raises `InvalidInput` for a file that holds none."""
         return self.conf | (self.secret_conf.properties() if self.secret_conf else {})
+
+
+class Storage(SecretGroup, frozen=True):
+    """How an object store is reached, where PTS_LAKE is in one."""
+
+    PREFIX: ClassVar[str] = "PTS_STORAGE__"
+
+    endpoint: str = Field(
+        default="",
+        pattern=r"^(https?://[^\s/?#@]+)?$",
+        description="Where a store is that is not Amazon's: https://host:port. Beyond this machine it is asked by TLS "
+        "alone. Empty: Amazon S3 in the region.",
+    )
+    region: str = Field(default="", description="The store's region. Empty: what the environment says, or us-east-1.")
+    access_key_id: str = Field(
+        default="",
+        description="Who asks. Empty: the usual chain of AWS tells, that is AWS_… of the environment, a web identity, "
+        "or the machine's own role.",
+    )
+    secret_access_key: Secret | None = Field(default=None, description="The secret that belongs to it.")
+    session_token: Secret | None = Field(default=None, description="That of credentials that run out.")
+
+    @model_validator(mode="after")
+    def _is_sound(self) -> Self:
+        if bool(self.access_key_id) != bool(self.secret_access_key):
+            raise ValueError("PTS_STORAGE__ACCESS_KEY_ID and PTS_STORAGE__SECRET_ACCESS_KEY go together")
+        if self.endpoint.startswith("http://") and not is_loopback(urlsplit(self.endpoint).hostname or ""):
+            raise ValueError(
+                f"PTS_STORAGE__ENDPOINT={self.endpoint} would be reached in plain text, which only this machine may be"
+            )
+        return self
+
+    def of_spark(self) -> dict[str, str]:
+        """Hadoop's properties that say the same (its client is S3A, here for addresses with `s3:`)."""
+        said = {
+            "endpoint": self.endpoint,
+            "endpoint.region": self.region or "us-east-1",
+            "path.style.access": "true" if self.endpoint else "",
+            "access.key": self.access_key_id,
+            "secret.key": self.secret_access_key and self.secret_access_key.reveal(),
+            "session.token": self.session_token and self.session_token.reveal(),
+        }
+        return {f"spark.hadoop.fs.s3a.{name}": value for name, value in said.items() if value}
 
 
 class Stream(BaseModel, frozen=True, extra="forbid"):
@@ -576,11 +619,12 @@ class Settings(BaseSettings):
     )
     lake: str = Field(
         default="",
-        description="Root of the Delta tables and of the job's checkpoint: a folder, or a URI that Spark can reach. "
-        "Empty: $PTS_HOME/lake.",
+        description="Root of the Delta tables and of the job's checkpoint: a folder, or s3://bucket/name in an object "
+        "store that knows conditional writes. Empty: $PTS_HOME/lake.",
     )
     kafka: Kafka = Kafka()
     broker: Broker = Broker()
+    storage: Storage = Storage()
     spark: Spark = Spark()
     stream: Stream = Stream()
     replay: Replay = Replay()
@@ -639,6 +683,14 @@ class Settings(BaseSettings):
     def quality_pages(self) -> Path:
         """Folder of the pages of `pts check`."""
         return self.home.resolve() / "quality"
+
+    @property
+    def replay_pages(self) -> Path:
+        """Folder of the pages of `pts replay compare`, each in one of its replay's name: with the replay, where that is
+        in a folder.
+        """
+        root = self.lake_root
+        return self.home.resolve() / "replays" if "://" in root else Path(root, "_shadow")
 
     @property
     def lake_root(self) -> str:

@@ -95,6 +95,6 @@ def _written(state: dict[str, Any], before: Mapping[str, int], since: datetime, 
     name, version = state["table_name"], state["version"]
     is_new = before.get(name) != version
     at = None
-    if is_new and reader and "://" not in reader.root:
+    if is_new and reader:
         at = TableLog(reader.path(name)).committed_at(version)
     return Written(name, version, state["position"], is_new, (at - since).total_seconds() if at else None)

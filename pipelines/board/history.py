@@ -52,7 +52,7 @@ def history_page(view: View, settings: Settings) -> History:
     reader = LakeReader(settings.lake_root)
     is_checked = OPS_QUALITY.name in reader.table_names()
     checks = rows_of(reader.query(CHECKS)) if is_checked else []
-    replays = [] if "://" in settings.lake_root else Replays(settings.lake_root).all()
+    replays = Replays(settings.lake_root).all()
     return History(
         replays[::-1],
         view.rows(CHANGES),

@@ -97,7 +97,7 @@ class Lags:
 def now_page(view: View, settings: Settings, lags: Lags, now: datetime) -> Now:
     """Reads heartbeat, ledger and supervisor."""
     steps = view.rows(IN_STEPS, now - timedelta(minutes=MINUTES))
-    told = None if "://" in settings.lake_root else last_beat(settings.lake_root)
+    told = last_beat(settings.lake_root)
     minute = [step["read"] for step in steps if step["step_at"] > now - timedelta(minutes=1)]
     return Now(
         lag_records=told["lag_records"] if told else None,

@@ -131,8 +131,7 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
 
 def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterator[Reading]:
     """The readings that heartbeat and ledger give, at once and without a broker."""
-    if "://" not in settings.lake_root:
-        yield from _of_the_heart(settings, now)
+    yield from _of_the_heart(settings, now)
     (waiting,) = reader.query(WAITING).to_pylist() or [{"table_name": None, "since": now}]
     yield Reading(
         "freshness_seconds", _seconds_since(waiting["since"], now), settings.health.freshness_seconds,
@@ -146,7 +145,7 @@ def of_the_job(settings: Settings, reader: LakeReader, now: datetime) -> Iterato
 
 
 def _of_the_heart(settings: Settings, now: datetime) -> Iterator[Reading]:
-    """What the live job says of itself, in a lake that is a folder."""
+    """What the live job says of itself."""
     told = last_beat(settings.lake_root)
     silence = None if told is None else _seconds_since(told["at"], now)
     limit, advice = settings.health.heartbeat_seconds, "`pts status` tells whether the job runs and has its log"

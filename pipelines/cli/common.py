@@ -47,6 +47,10 @@ def current_settings() -> Settings:
         del os.environ[variable]
     os.environ["PTS_UMASK"] = current.umask
     os.umask(int(current.umask, 8))  # of all that this process makes, and those that it starts
+    if "://" in current.lake_root:
+        from pipelines.io.storage import access
+
+        access.reach(current.storage)
     if current.home.is_dir():
         with suppress(OSError):  # a command that only reads can do without
             scratch_below(current.home)

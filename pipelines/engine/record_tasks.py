@@ -22,6 +22,7 @@ from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import Tables
 from pipelines.io.delta.readable_lake import rows_of
+from pipelines.io.storage import access
 from pipelines.tables import Table
 from pipelines.transforms.expiry import moment
 from pipelines.transforms.windows import hour_of, hour_spans
@@ -123,10 +124,15 @@ HEADERS = """
 def _task(
     flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    stores = access.options()
+
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         first = next(batches, None)
         if first is None:
             return
+        access.reach_as(stores)
+        for flow in flows:
+            duck.reach(flow.folder)
         with closing(duck.cursor(threads=1)) as cursor:
             cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
             columns = f"* REPLACE ({HEADERS}), {moment(ingested_at)} AS ingested_at"

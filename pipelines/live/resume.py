@@ -93,8 +93,6 @@ def is_in_ledger(number: int, query_id: str | None, last: LedgerRow | None) -> b
 
 def check_promotions(lake_root: str) -> None:
     """Raises `LakeMismatch` when a replay's promotion was cut off: some tables are its, and some are not."""
-    if "://" in lake_root:
-        return
     if cut_off := Replays(lake_root).cut_off():
         raise LakeMismatch(f"{half_done(cut_off[0])}.")
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 
 from pipelines.commands import Compact
-from pipelines.errors import AnotherWriter, InvalidInput
+from pipelines.errors import AnotherWriter
 from pipelines.io.delta import files
 from pipelines.io.delta.files import State
 from pipelines.io.spark.failures import explained
@@ -34,17 +34,13 @@ def run(command: Compact, settings: Settings) -> Compacted:
     goes on.
 
     Raises:
-        InvalidInput: The lake is not a folder.
         NotFound: There are no tables yet.
         LakeMismatch: A promotion was cut off, or a table cannot be read.
         LakeUnavailable: The lake cannot be written.
         AnotherWriter: Another command takes files out of the tables, for more than two minutes.
     """
-    root = settings.lake_root
-    if "://" in root:
-        raise InvalidInput(f"The lake {root} is not a folder: only tables in a folder are compacted.")
     with explained():
-        return compact(root, timedelta(hours=settings.compact.retention_hours), dry_run=command.dry_run)
+        return compact(settings.lake_root, timedelta(hours=settings.compact.retention_hours), dry_run=command.dry_run)
 
 
 def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compacted:

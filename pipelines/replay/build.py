@@ -1,6 +1,5 @@
 """`pts replay build`: the log through the code of today, into tables of its own. The live job may go on beside it."""
 
-import os
 import threading
 import time
 import uuid
@@ -21,7 +20,6 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
-from pipelines.io.processes.pid_lock import holder
 from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance.expire import apply_expiry
@@ -32,7 +30,7 @@ from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.replay_records import Replay, Replays, Step
 from pipelines.state.snapshots import snapshot
-from pipelines.state.writer_lease import lease_file
+from pipelines.state.writer_lease import is_writer, writer
 
 WAIT_SECONDS = 2.0
 
@@ -242,7 +240,7 @@ class _Progress:
 def live_lag(spark: SparkSession, settings: Settings) -> int:
     """Records between the live job and the log's end, while the job runs; none while it waits for this process."""
     root = settings.lake_root
-    if holder(lease_file(root)) in (None, os.getpid()):
+    if writer(root) is None or is_writer(root):
         return 0
     last = Ledger(Lake(spark, root)).last()
     if last is None:

@@ -3,7 +3,6 @@
 Nothing is collected but counts and samples.
 """
 
-import shutil
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,6 +11,7 @@ from pipelines.commands import ReplayCompare
 from pipelines.errors import InvalidInput, NotFound, UndeclaredDifference
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.spark.failures import explained
+from pipelines.io.storage.files import files_at
 from pipelines.progress import part
 from pipelines.replay.compared import Compared, TableCompared
 from pipelines.replay.difference import Pair
@@ -20,6 +20,8 @@ from pipelines.settings import Settings
 from pipelines.state.replay_records import Comparison, Replays
 from pipelines.state.snapshots import snapshot
 from pipelines.tables import TABLES, Table
+
+DIFFERENCES = "_differences"
 
 
 def run(command: ReplayCompare, settings: Settings) -> Compared:
@@ -48,11 +50,12 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
                 "brings it there."
             )
         live, shadow = snapshot(settings.lake_root, replay.fence).versions, snapshot(root, replay.built).versions
-        shutil.rmtree(f"{root}/_differences", ignore_errors=True)
+        files_at(root).delete_folder(DIFFERENCES)
         pair = Pair(LakeReader(settings.lake_root, live), LakeReader(root, shadow))
         with explained():
             tables = tuple(_compared(pair, table, declared[table.name], root) for table in TABLES if table.follows_log)
-        html = Path(command.html or f"{root}/compare.html").resolve()
+        html = Path(command.html or settings.replay_pages / replay.replay_id / "compare.html").resolve()
+        html.parent.mkdir(parents=True, exist_ok=True)
         found = Compared(
             replay_id=replay.replay_id,
             fence=replay.fence,
@@ -76,7 +79,7 @@ def run(command: ReplayCompare, settings: Settings) -> Compared:
 
 def _compared(pair: Pair, table: Table, declared: frozenset[str], root: str) -> TableCompared:
     with part(f"Comparing {table.name}"):
-        return pair.compared(table, declared, f"{root}/_differences/{table.name}")
+        return pair.compared(table, declared, f"{root}/{DIFFERENCES}/{table.name}")
 
 
 def raise_if_undeclared(found: Compared) -> None:

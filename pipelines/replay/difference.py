@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from duckdb import DuckDBPyConnection as Cursor
@@ -12,6 +11,7 @@ from pipelines.io.delta import duck
 from pipelines.io.delta.data_files import ROW_GROUP_BYTES
 from pipelines.io.delta.parquet import identifier, literal
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.storage.files import files_at
 from pipelines.replay.compared import Sample, TableCompared
 from pipelines.tables import Table
 from pipelines.values import rows_of
@@ -39,7 +39,7 @@ class Pair:
             changed_in = {name: counts.pop(f"of {name}") for name in columns}
             samples = tuple(_samples(cursor, table))
             if samples:
-                _write(cursor, Path(folder, "rows"))
+                _write(cursor, f"{folder}/rows")
         return TableCompared(
             table=table.name,
             columns={name: count for name, count in changed_in.items() if count},
@@ -115,9 +115,9 @@ def _samples(cursor: Cursor, table: Table) -> Iterator[Sample]:
         )
 
 
-def _write(cursor: Cursor, folder: Path) -> None:
-    folder.mkdir(parents=True)
-    file = literal(str(folder / "part-0.parquet"))
+def _write(cursor: Cursor, folder: str) -> None:
+    files_at(folder).make_folder("")
+    file = literal(f"{folder}/part-0.parquet")
     cursor.execute(f"COPY differing TO {file} (FORMAT parquet, ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES})")
 
 

@@ -2,16 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from io import TextIOWrapper
-from pathlib import Path
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
 from pipelines.errors import AnotherWriter
-from pipelines.io.processes.pid_lock import holder
+from pipelines.io.storage.locks import Lock, holder
 from pipelines.state.writer_lease import locked
 
 T = TypeVar("T")
+DELEGATION = "_errand.lock"
 POLL_SECONDS = 0.05
 PATIENCE_SECONDS = 120.0
 """How long a command waits for another one, or for the live job's batch."""
@@ -19,23 +18,23 @@ PATIENCE_SECONDS = 120.0
 
 @contextmanager
 def deleting_files(lake_root: str, patience_seconds: float = PATIENCE_SECONDS) -> Iterator[None]:
-    """Keeps others from deleting files of the tables of a lake in a folder, or of their folders. The live job does
-    neither to an append-only table, and goes on.
+    """Keeps others from deleting files of the tables of a lake, or of their folders. The live job does neither to an
+    append-only table, and goes on.
 
     Raises `AnotherWriter` when another command deletes files for longer than that.
     """
-    with patiently(lambda: _file_deletion(lake_root), patience_seconds):
+    with closing(patiently(lambda: _file_deletion(lake_root), patience_seconds)):
         yield
 
 
-def _file_deletion(lake_root: str) -> TextIOWrapper:
-    file = locked(Path(lake_root) / "_files.lock", f"takes files out of the tables of {lake_root}. Wait for it.")
+def _file_deletion(lake_root: str) -> Lock:
+    lock = locked(lake_root, "_files.lock", f"takes files out of the tables of {lake_root}. Wait for it.")
     try:
         raise_if_delegated(lake_root)
     except AnotherWriter:
-        file.close()
+        lock.close()
         raise
-    return file
+    return lock
 
 
 @contextmanager
@@ -46,10 +45,8 @@ def correcting(lake_root: str) -> Iterator[None]:
 
     Raises `AnotherWriter` when another command corrects rows.
     """
-    if "://" in lake_root:
-        yield
-        return
-    with locked(Path(lake_root) / "_correction.lock", f"already corrects rows of the lake {lake_root}. Wait for it."):
+    refusal = f"already corrects rows of the lake {lake_root}. Wait for it."
+    with closing(locked(lake_root, "_correction.lock", refusal)):
         yield
 
 
@@ -58,18 +55,14 @@ def delegated(lake_root: str) -> Iterator[None]:
     """Held by the live job while it does the work of a command. The command keeps others from the files of the tables
     and from its replay until it dies; from here on this lock does, whatever becomes of the command.
     """
-    with locked(_delegation_file(lake_root), "already does the work of a command."):
+    with closing(locked(lake_root, DELEGATION, "already does the work of a command.")):
         yield
 
 
 def raise_if_delegated(lake_root: str) -> None:
     """Raises `AnotherWriter` while the live job does the work of a command, which may have died meanwhile."""
-    if other := holder(_delegation_file(lake_root)):
-        raise AnotherWriter(f"Process {other}, the live job, is still busy with a promotion. Wait for it.")
-
-
-def _delegation_file(lake_root: str) -> Path:
-    return Path(lake_root) / "_errand.lock"
+    if other := holder(lake_root, DELEGATION):
+        raise AnotherWriter(f"The live job, {other}, is still busy with a promotion. Wait for it.")
 
 
 def patiently(take: Callable[[], T], patience_seconds: float) -> T:

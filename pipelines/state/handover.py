@@ -10,8 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from contextlib import closing, contextmanager
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,13 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
 from pipelines.errors import AnotherWriter, PtsError, error_of, warn
-from pipelines.io.processes.atomic_file import write_whole
-from pipelines.io.processes.pid_lock import holder
 from pipelines.io.spark.failures import explained
+from pipelines.io.storage.files import files_at
+from pipelines.io.storage.locks import holder, note_of
 from pipelines.progress import part
 from pipelines.state.exclusion import PATIENCE_SECONDS, POLL_SECONDS, delegated, deleting_files, patiently
 from pipelines.state.replay_records import Promoted
-from pipelines.state.writer_lease import WriterLease, locked, note_of
+from pipelines.state.writer_lease import WriterLease, locked
+
+REQUEST, REPLY = "_request.lock", "_request.answer"
 
 WARNING_SECONDS = 60.0
 """How often a live job says that it still waits for the lease."""
@@ -123,7 +124,7 @@ class Handover:
             except PtsError as error:
                 outcome = Refusal(exit_code=error.exit_code, message=str(error))
             reply = HandoverReply(request_id=request.request_id, outcome=outcome)
-            write_whole(_reply_file(self._root), reply.model_dump_json())
+            files_at(self._root).write(REPLY, reply.model_dump_json())
 
     def hand_over(self, stop: threading.Event) -> bool:
         """Gives the lease to the command that asks, and returns when it is back; or, without it, once `stop` is set: a
@@ -143,9 +144,8 @@ class Handover:
             stop.wait(POLL_SECONDS)
             if (now := time.monotonic()) - warned >= WARNING_SECONDS:
                 warned = now
-                process = f"process {holder(request_file(self._root)) or 'unknown'}"
-                since = f"it has had the lake for {now - began:.0f} s"
-                warn(f"The job waits for {process}: {since}.")
+                other = holder(self._root, REQUEST) or "a process"
+                warn(f"The job waits for {other}: it has had the lake for {now - began:.0f} s.")
         return False
 
 
@@ -155,21 +155,18 @@ def handed_over(
 ) -> Iterator[Promoted | None]:
     """Holds the writer lease, and yields None; a live job that has it hands it over at the end of its batch, when all
     tables are there. A job to which a command is delegated does that instead and keeps the lease; what it did is
-    yielded. At a URI, nobody is asked, as `WriterLease` says.
+    yielded.
 
     Raises:
         AnotherWriter: Another command asks for it, too, or the live job does neither within that time.
         PtsError: What the job was refused for, in place of the command.
     """
-    if "://" in lake_root:
-        yield None
-        return
     request = HandoverRequest(command=command)
     refusal = f"already waits for the lake {lake_root}, or has it. Wait for it."
-    if other := holder(request_file(lake_root)):
-        raise AnotherWriter(f"Process {other} {refusal}")
+    if other := holder(lake_root, REQUEST):
+        raise AnotherWriter(f"{other[0].upper()}{other[1:]} {refusal}")
     # First the files: while a compaction is waited for, the live job is not asked yet, and goes on.
-    with deleting_files(lake_root), locked(request_file(lake_root), refusal, note=request.model_dump_json()):
+    with deleting_files(lake_root), closing(locked(lake_root, REQUEST, refusal, note=request.model_dump_json())):
         lease = WriterLease(lake_root)
         try:
             with part("Waiting for the lake"):
@@ -190,23 +187,14 @@ def _acquired_or_replied(lease: WriterLease, request: HandoverRequest) -> Handov
 
 def waiting_request(lake_root: str) -> HandoverRequest | None:
     """The request of the command that waits for the lease; None when none does, or when it has its reply."""
-    note = None if "://" in lake_root else note_of(request_file(lake_root))
+    note = note_of(lake_root, REQUEST)
     request = HandoverRequest.parse(note) if note else None
     return request if request and _reply_to(lake_root, request) is None else None
 
 
 def _reply_to(lake_root: str, request: HandoverRequest) -> HandoverReply | None:
     try:
-        reply = HandoverReply.model_validate_json(_reply_file(lake_root).read_text(encoding="utf-8"))
+        reply = HandoverReply.model_validate_json(files_at(lake_root).read(REPLY))
     except (FileNotFoundError, ValidationError):  # one of other code is to another request
         return None
     return reply if reply.request_id == request.request_id else None
-
-
-def request_file(lake_root: str) -> Path:
-    """The file that a command locks which asks for the lease of a lake in a folder; `holder` gives its process."""
-    return Path(lake_root) / "_request.lock"
-
-
-def _reply_file(lake_root: str) -> Path:
-    return Path(lake_root) / "_request.answer"

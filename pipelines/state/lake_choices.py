@@ -1,12 +1,11 @@
 """What is chosen when a lake is created, since it changes what the rows mean: kept in the lake, and required."""
 
 import json
-from pathlib import Path
 
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
 from pipelines.errors import LakeMismatch
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.io.storage.files import files_at
 from pipelines.settings import Settings
 
 FILE = "_lake.json"
@@ -43,11 +42,11 @@ def check_choices(lake_root: str, settings: Settings, is_new: bool) -> None:
     Raises:
         LakeMismatch: The lake was made with another one.
     """
-    file, choices = Path(lake_root) / FILE, choices_of(settings)
-    kept = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    files = files_at(lake_root)
+    kept = json.loads(files.read(FILE)) if files.exists(FILE) else {}
     if is_new and not kept:
         return
-    for variable, value in choices.items():
+    for variable, value in choices_of(settings).items():
         if (before := kept.get(variable, ALWAYS_BEFORE.get(variable, value))) != value:
             raise LakeMismatch(
                 f"The lake at {lake_root} was made with {variable}={before}, and here it is {value}: rows of two kinds "
@@ -58,6 +57,6 @@ def check_choices(lake_root: str, settings: Settings, is_new: bool) -> None:
 
 def keep_choices(lake_root: str, settings: Settings) -> None:
     """Writes the choices into a lake that keeps none yet."""
-    file = Path(lake_root) / FILE
-    if not file.exists():
-        write_whole(file, json.dumps(choices_of(settings), indent=2) + "\n")
+    files = files_at(lake_root)
+    if not files.exists(FILE):
+        files.write(FILE, json.dumps(choices_of(settings), indent=2) + "\n")

@@ -2,12 +2,10 @@
 
 import json
 import re
-import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from pipelines.commands import REPLAY_ID
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.io.storage.files import files_at
 from pipelines.state.exclusion import raise_if_delegated
 from pipelines.state.replay_folders import RECORD_FILE, replay_names, replays_root
 from pipelines.state.writer_lease import locked
@@ -161,10 +159,10 @@ class Replay(Record):
             begin = step.end
 
 
-def _was_cut_off(record: Path) -> bool:
+def _was_cut_off(folder: str) -> bool:
     """Whether a replay's record, also one of other code, says that its promotion is under way."""
     try:
-        promotions = json.loads(record.read_text(encoding="utf-8"))["promotions"]
+        promotions = json.loads(files_at(folder).read(RECORD_FILE))["promotions"]
         return bool(promotions) and promotions[-1]["done_at"] is None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return False
@@ -185,14 +183,9 @@ def _slice(part: OffsetRange, number: int, count: int) -> OffsetRange:
 
 
 class Replays:
-    """The replays of the lake under a root, which must be a folder.
-
-    Raises `InvalidInput` for a lake at a URI.
-    """
+    """The replays of the lake under a root."""
 
     def __init__(self, lake_root: str) -> None:
-        if "://" in lake_root:
-            raise InvalidInput(f"The lake {lake_root} is not a folder: history is replayed in a folder only.")
         self._lake_root = lake_root
         self._root = replays_root(lake_root)
 
@@ -200,7 +193,7 @@ class Replays:
         """The lake that a replay builds. Raises `InvalidInput` for what cannot be the name of one."""
         if not re.fullmatch(REPLAY_ID, replay_id):
             raise InvalidInput(f"{replay_id!r} is no replay's name: lower-case letters, digits and dashes, at most 63.")
-        return str(self._root / replay_id)
+        return f"{self._root}/{replay_id}"
 
     def all(self) -> list[Replay]:
         """Oldest first."""
@@ -212,27 +205,29 @@ class Replays:
 
     def cut_off(self) -> list[str]:
         """Names of the replays whose promotion was begun and is not done, also if another code wrote that down."""
-        return [name for name in replay_names(self._lake_root) if _was_cut_off(self._root / name / RECORD_FILE)]
+        return [name for name in replay_names(self._lake_root) if _was_cut_off(f"{self._root}/{name}")]
 
     def load(self, replay_id: str) -> Replay:
         """Raises `NotFound` when there is none of that name, `LakeMismatch` when its record says nothing."""
-        path = Path(self.root(replay_id)) / RECORD_FILE
+        folder = self.root(replay_id)
         try:
-            return Replay.model_validate_json(path.read_text(encoding="utf-8"))
+            return Replay.model_validate_json(files_at(folder).read(RECORD_FILE))
         except FileNotFoundError as error:
             names = ", ".join(replay_names(self._lake_root)) or "none"
             raise NotFound(f"There is no replay {replay_id}. There is: {names}.") from error
         except ValidationError as error:
-            raise LakeMismatch(f"{path} is not a replay's record: `pts replay drop {replay_id}`.") from error
+            raise LakeMismatch(
+                f"{folder}/{RECORD_FILE} is not a replay's record: `pts replay drop {replay_id}`."
+            ) from error
 
     def save(self, replay: Replay) -> None:
         """Writes the record, as a whole or not at all."""
-        path = Path(self.root(replay.replay_id)) / RECORD_FILE
+        file = f"{self.root(replay.replay_id)}/{RECORD_FILE}"
+        text = replay.model_dump_json(indent=2)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(path, replay.model_dump_json(indent=2), is_lasting=True)
+            files_at(self._lake_root).write(file.removeprefix(f"{self._lake_root}/"), text, is_lasting=True)
         except OSError as error:
-            raise LakeUnavailable(f"{path} cannot be written: {error.strerror}.") from error
+            raise LakeUnavailable(f"{file} cannot be written: {error.strerror}.") from error
 
     def drop(self, replay_id: str) -> None:
         """Deletes the replay's folder, also one whose record says nothing.
@@ -240,22 +235,19 @@ class Replays:
         Raises `NotFound` when there is none, `LakeMismatch` when its promotion was cut off: only with the folder can
         that be finished.
         """
-        if _was_cut_off(Path(self.root(replay_id)) / RECORD_FILE):
+        if _was_cut_off(self.root(replay_id)):
             raise LakeMismatch(f"{half_done(replay_id)}, by the code that began it; then it can be dropped.")
         if not self.clear(replay_id):
             self.load(replay_id)
 
     def clear(self, replay_id: str) -> bool:
         """Deletes the replay, if there is one; tells whether there was."""
-        folder = Path(self.root(replay_id))
-        is_there = folder.is_dir()
-        if is_there:
-            shutil.rmtree(folder)
-        return is_there
+        return files_at(self.root(replay_id)).delete_folder("")
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:
         """Holds the lake's replays; the lock goes with the process. Raises `AnotherWriter` when another one has it."""
-        with locked(self._root / "_replay.lock", "already works on a replay of this lake. Wait for it, or stop it."):
+        refusal = "already works on a replay of this lake. Wait for it, or stop it."
+        with closing(locked(self._root, "_replay.lock", refusal)):
             raise_if_delegated(self._lake_root)
             yield

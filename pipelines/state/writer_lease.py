@@ -1,42 +1,45 @@
 """The writer lease of a lake: one process writes the tables, the live job or a command in its place."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import TextIOWrapper
-from pathlib import Path
 
 from pipelines.code_version import fingerprint
 from pipelines.errors import AnotherWriter, LakeUnavailable
-from pipelines.io.processes import pid_lock
-from pipelines.io.processes.pid_lock import holder
+from pipelines.io.storage import locks
+from pipelines.io.storage.locks import Lock
+
+LEASE = "_live.lock"
 
 
 class WriterLease:
-    """The right to write a lake; goes with the process, however it ends.
+    """The right to write a lake; goes with the process, however it ends, in an object store after some seconds.
 
-    On a lake that is a folder, a second writer is refused here. On any lake, two jobs share one checkpoint: the second
-    to plan a batch fails on Spark's offset log, and Delta takes each write of a batch once. So this lease is courtesy,
-    not the guarantee.
+    Two jobs share one checkpoint: the second to plan a batch fails on Spark's offset log, and Delta takes each write of
+    a batch once. So this lease is courtesy, not the guarantee.
     """
 
     def __init__(self, lake_root: str) -> None:
         self.lake_root = lake_root
-        self._file: TextIOWrapper | None = None
+        self._lock: Lock | None = None
 
     def acquire(self) -> None:
-        """Raises `AnotherWriter` when somebody else has it, `LakeUnavailable` when the folder cannot be written."""
-        if "://" not in self.lake_root:
-            self._file = locked(
-                lease_file(self.lake_root),
-                f"already writes the lake {self.lake_root}. Stop it first, or use another PTS_LAKE.",
-                note=fingerprint(),
+        """Raises `AnotherWriter` when somebody else has it, `LakeUnavailable` when the lake cannot be written."""
+        refusal = f"already writes the lake {self.lake_root}. Stop it first, or use another PTS_LAKE."
+        self._lock = locked(self.lake_root, LEASE, refusal, note=fingerprint())
+
+    def check(self) -> None:
+        """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""
+        if self._lock and self._lock.is_lost:
+            other = locks.holder(self.lake_root, LEASE) or "Another process"
+            raise AnotherWriter(
+                f"The lease of the lake {self.lake_root} was not renewed in time, and may be another's: "
+                f"{other} has it. This process changes nothing more. Start it again where no other runs."
             )
 
     def release(self) -> None:
-        if self._file:
-            self._file.close()
-            self._file = None
+        if self._lock:
+            self._lock.close()
+            self._lock = None
 
 
 @contextmanager
@@ -52,43 +55,30 @@ def writer_lease(lake_root: str) -> Iterator[WriterLease]:
 
 def writer_code(lake_root: str) -> str | None:
     """Fingerprint of the code of the process that holds the lease; None when nobody does."""
-    return note_of(lease_file(lake_root))
+    return locks.note_of(lake_root, LEASE)
 
 
-def lease_file(lake_root: str) -> Path:
-    """The file that the writer of a lake in a folder locks; `holder` gives its process."""
-    return Path(lake_root) / "_live.lock"
+def writer(lake_root: str) -> str | None:
+    """Who holds the lease, for a person; None when nobody does."""
+    return locks.holder(lake_root, LEASE)
 
 
-def locked(path: Path, refusal: str, note: str = "") -> TextIOWrapper:
-    """The file, locked by this process until it is closed, with the process' number and a note in it.
+def is_writer(lake_root: str) -> bool:
+    """Whether this process holds the lease."""
+    return locks.is_mine(lake_root, LEASE)
 
-    Raises `AnotherWriter` when another process has it, `LakeUnavailable` when the file cannot be written.
+
+def locked(lake_root: str, name: str, refusal: str, note: str = "") -> Lock:
+    """The lock of that name in the lake, held by this process until it is closed, with a note for others.
+
+    Raises `AnotherWriter` when another process has it, `LakeUnavailable` when the lake cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return os.fdopen(pid_lock.lock(path, note), encoding="utf-8")
+        return locks.locked(lake_root, name, note)
     except BlockingIOError as error:
-        raise AnotherWriter(f"Process {holder(path) or 'unknown'} {refusal}") from error
+        other = locks.holder(lake_root, name) or "process unknown"
+        raise AnotherWriter(f"{other[0].upper()}{other[1:]} {refusal}") from error
     except OSError as error:
         raise LakeUnavailable(
-            f"The lake {path.parent} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions."
+            f"The lake {lake_root} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions."
         ) from error
-
-
-def note_of(path: Path) -> str | None:
-    """What the holder of a lock says beside its pid; None when there is no holder, or it has not said it yet."""
-    found = holder(path)
-    pid, _, note = path.read_text(encoding="utf-8").partition(" ") if found else ("", "", "")
-    # For an instant, a new holder's file still has the note of the last one, who may have died with it there.
-    return note if found and pid == str(found) and _is_alive(found) else None
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -2,31 +2,32 @@
 
 import json
 from collections.abc import Mapping
-from pathlib import Path
 
 from deltalake import DeltaTable
 from pyspark.sql import types as T
 
 from pipelines.errors import InvalidInput, LakeMismatch
-from pipelines.io.delta import delta_rs
+from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.definition import differences, outgrown_constraints, schema_of
 from pipelines.io.delta.delta_table import MISREAD_PATH, Tables
 from pipelines.io.delta.table_log import TableLog
+from pipelines.io.storage.files import files_at
 from pipelines.tables import Table
 
 
 class Catalog:
-    """The tables under one root, a folder.
+    """The tables under one root, a folder or a URI of an object store.
 
     Raises `InvalidInput` for a root that some reader or writer would misread.
     """
 
     def __init__(self, root: str) -> None:
-        if "://" in root or MISREAD_PATH.search(root):
+        if MISREAD_PATH.search(root):
             raise InvalidInput(
-                f"The lake's path {root} is not one of a folder that all readers and writers take as it is: a name "
-                "without :// [ ] * ? ^ | \\ and %xx is needed. Set PTS_LAKE to another place."
+                f"The lake's path {root} is not one that all readers and writers take as it is: a name without "
+                "[ ] * ? ^ | \\ and %xx is needed. Set PTS_LAKE to another place."
             )
+        duck.reach(root)
         self.root = root
         self._tables = Tables()
 
@@ -78,8 +79,7 @@ class Catalog:
 
     def file_names(self, table: Table) -> set[str]:
         """What is in its folder; nothing when there is none."""
-        folder = Path(self.path(table))
-        return {each.name for each in folder.iterdir()} if folder.exists() else set()
+        return {entry.name for entry in files_at(self.path(table)).entries()}
 
 
 def is_gold(table: Table) -> bool:

@@ -5,12 +5,12 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import duckdb
 
 from pipelines.errors import LakeMismatch
 from pipelines.io.delta.parquet import identifier, literal
+from pipelines.io.storage.files import files_at
 from pipelines.tables import Column, Table
 from pipelines.tables.record import HEADERS_TYPE
 
@@ -68,7 +68,7 @@ def write(cursor: duckdb.DuckDBPyConnection, rows: str, table: Table, folder: st
             "OVERWRITE_OR_IGNORE, RETURN_STATS)"
         ).fetchall()
     for path in (path for path, count, *_ in done if not count):
-        Path(path).unlink()
+        files_at(folder).delete(_name(path))
     return [_data_file(table, path, count, size, told) for path, count, size, _, told, *_ in done if count]
 
 
@@ -133,7 +133,11 @@ def _data_file(
         "maxValues": _bounds(found, "max"),
         "nullCount": {column.name: int(of["null_count"]) for column, of in found if "null_count" in of},
     }
-    return DataFile(Path(path).name, byte_count, row_count, json.dumps(statistics))
+    return DataFile(_name(path), byte_count, row_count, json.dumps(statistics))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]
 
 
 def _bounds(found: Iterable[tuple[Column, Mapping[str, str]]], bound: str) -> dict[str, int | str]:

@@ -4,13 +4,10 @@ What is in the files, DuckDB reads and writes (`io/delta/data_files.py`).
 """
 
 import json
-import os
 import time
 import uuid
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -24,6 +21,8 @@ from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
+from pipelines.io.storage import access
+from pipelines.io.storage.files import files_at
 from pipelines.tables import Table
 from pipelines.values import rows_of
 
@@ -40,7 +39,7 @@ COARSE = 1_000
 
 def exists(path: str) -> bool:
     """Whether there is a Delta table."""
-    return DeltaTable.is_deltatable(path)
+    return DeltaTable.is_deltatable(path, access.options())
 
 
 def create(path: str, schema_json: str, table: Table) -> None:
@@ -54,6 +53,7 @@ def create(path: str, schema_json: str, table: Table) -> None:
         configuration=table.properties | protocol,
         commit_properties=signature(),
         raise_if_key_not_exists=False,
+        storage_options=access.options(),
     )
 
 
@@ -98,6 +98,13 @@ def row_count(table: DeltaTable) -> int:
     return int(pc.sum(_add_actions(table)["num_records"]).as_py() or 0)
 
 
+def sizes(table: DeltaTable, path: str) -> dict[str, int]:
+    """How many bytes each file of the table has, by the file's path."""
+    actions = _add_actions(table)
+    names = (f"{path}/{unquote(name)}" for name in actions["path"].to_pylist())
+    return dict(zip(names, actions["size_bytes"].to_pylist(), strict=True))
+
+
 def size(table: DeltaTable) -> tuple[int, int]:
     """How many files the table has, and how many bytes they are, as its log says of each."""
     actions = _add_actions(table)
@@ -132,10 +139,10 @@ def commit(
     """Puts files into the table, and takes others out of it by their names, in one commit, once per transaction."""
     if has(table, transaction):
         return
-    now = int(time.time() * 1000)
+    now, there = int(time.time() * 1000), sizes(table, path) if removed else {}
     actions: list[AddAction | RemoveAction] = [
         *(AddAction(file.name, file.byte_count, {}, now, True, file.statistics) for file in added),
-        *(RemoveAction(name, True, now, Path(path, name).stat().st_size, {}) for name in removed),
+        *(RemoveAction(name, True, now, there[f"{path}/{name}"], {}) for name in removed),
     ]
     table.create_write_transaction(
         actions,
@@ -148,8 +155,8 @@ def commit(
 
 def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:
     """Puts the rows of another table of the same record, at a version of it, in place of all there are, in one commit,
-    once per transaction. No row is copied: the files get a second name, by a hard link. Files that both tables have, by
-    the same name, stay.
+    once per transaction. No row is copied: the files get a second name, by a hard link, in a store by a copy that it
+    makes itself. Files that both tables have, by the same name, stay.
 
     A table that is append-only is not from here until `end_take_over`; neither of the two commits touches a row.
     """
@@ -199,8 +206,7 @@ def _files(table: DeltaTable) -> list[dict[str, Any]]:
 
 def _linked(path: str, source: str, file: dict[str, Any]) -> AddAction:
     name = unquote(file["path"])
-    with suppress(FileExistsError):
-        os.link(f"{source}/{name}", f"{path}/{name}")
+    files_at(path).take(f"{source}/{name}", name)
     statistics = {
         "numRecords": file["num_records"],
         "minValues": _known(file.get("min")),

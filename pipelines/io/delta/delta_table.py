@@ -1,19 +1,22 @@
-"""A Delta table in a folder, opened by delta-rs."""
+"""A Delta table, opened by delta-rs."""
 
 import json
 import re
 import threading
 from contextlib import suppress
-from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.errors import LakeMismatch, first_sentence
+from pipelines.io.storage import access
+from pipelines.io.storage.files import Files, files_at
 
 MISREAD_PATH = re.compile(r"[][*?^|\\]|%[0-9A-Fa-f]{2}")
 """What DuckDB expands in a local path, and what delta-rs 1.6 panics at or decodes (it takes `a%20b` for `a b`)."""
 
+
+HINT = "_last_checkpoint"
 
 LONG_LOG = 10
 """From so many commits after a checkpoint of the log on, another one spares readers more than it costs."""
@@ -55,7 +58,7 @@ def opened(path: str, version: int | None = None) -> DeltaTable:
     Raises `LakeMismatch` when its log cannot be read.
     """
     try:
-        return DeltaTable(path, version=version)
+        return DeltaTable(path, version=version, storage_options=access.options())
     except DeltaError as error:
         if not _forgot_lost_checkpoint(path):
             raise LakeMismatch(
@@ -68,7 +71,7 @@ def opened(path: str, version: int | None = None) -> DeltaTable:
 def last_checkpoint(path: str) -> int | None:
     """The version of which the table's log says that there is a checkpoint; None when it says so of none."""
     with suppress(FileNotFoundError, ValueError, KeyError, TypeError):
-        return int(json.loads(_hint(path).read_bytes())["version"])
+        return int(json.loads(_log(path).read(HINT))["version"])
     return None
 
 
@@ -79,11 +82,12 @@ def has_long_log(path: str, version: int) -> bool:
 
 def _forgot_lost_checkpoint(path: str) -> bool:
     version = last_checkpoint(path)
-    if version is None or any(_hint(path).parent.glob(f"{version:020}.checkpoint*.parquet")):
+    log, checkpoint = _log(path), f"{version or 0:020}.checkpoint"
+    if version is None or any(entry.name.startswith(checkpoint) for entry in log.entries()):
         return False
-    _hint(path).unlink()
+    log.delete(HINT)
     return True
 
 
-def _hint(path: str) -> Path:
-    return Path(path, "_delta_log", "_last_checkpoint")
+def _log(path: str) -> Files:
+    return files_at(f"{path}/_delta_log")

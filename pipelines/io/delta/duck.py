@@ -7,8 +7,13 @@ from pathlib import Path
 
 import duckdb
 
+from pipelines.io.storage.files import is_in_store
+
 MEMORY_LIMIT = "1GiB"
 """What it holds of rows; beyond that, it works on disk."""
+
+_stores = set[str]()
+"""Schemes of the roots that it must reach."""
 
 
 def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -17,7 +22,24 @@ def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     Args:
         threads: How many work at once, if it is the first; one for each core where it is not said.
     """
-    return _database(threads).cursor()
+    connection = _database(threads).cursor()
+    reach_stores(connection)
+    return connection
+
+
+def reach(root: str) -> None:
+    """Lets this process's DuckDB, from here on, read and write below a root, also in an object store."""
+    if is_in_store(root):
+        _stores.add(root.partition("://")[0])
+
+
+def reach_stores(connection: duckdb.DuckDBPyConnection) -> None:
+    """Lets a DuckDB reach what this process's own does."""
+    for scheme in _stores:
+        if not connection.filesystem_is_registered(scheme):
+            from pipelines.io.storage.objects import file_system
+
+            connection.register_filesystem(file_system(scheme))
 
 
 def spill_folder() -> str:

@@ -1,4 +1,4 @@
-"""The files of a Delta table in a folder: fewer of them, and none that nobody needs. By delta-rs, without a JVM.
+"""The files of a Delta table: fewer of them, and none that nobody needs. By delta-rs, without a JVM.
 
 No row is changed: the commits made here say so (`dataChange` is false).
 """
@@ -7,13 +7,13 @@ import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.io.delta.delta_table import has_long_log, opened
 from pipelines.io.delta.signature import signature
+from pipelines.io.storage.files import Entry, files_at
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""
@@ -64,7 +64,12 @@ def state(path: str) -> State:
     sizes = pa.table(table.get_add_actions())["size_bytes"]
     small = pc.sum(pc.less(sizes, SMALL_BYTES)).as_py() or 0
     files = Extent(len(sizes), pc.sum(sizes).as_py() or 0)
-    return State(table.version(), files, small, _extent(Path(path).glob("*.parquet")))
+    return State(
+        table.version(),
+        files,
+        small,
+        _extent(file for file in files_at(path).entries() if file.name.endswith(".parquet")),
+    )
 
 
 def join(path: str) -> None:
@@ -96,21 +101,21 @@ def vacuum(path: str, retention: timedelta, versions: Collection[int]) -> Extent
     Younger files stay, whoever made them: a write that is under way has not named its files yet. No commit tells of it:
     that of delta-rs fails beside a merge that takes a file out of the table.
     """
-    files = _unneeded(path, retention, versions)
-    found = _extent(files)
-    for file in files:
-        file.unlink(missing_ok=True)
-    return found
+    found, files = _unneeded(path, retention, versions), files_at(path)
+    for file in found:
+        files.delete(file.name)
+    return _extent(found)
 
 
-def _unneeded(path: str, retention: timedelta, versions: Collection[int]) -> list[Path]:
+def _unneeded(path: str, retention: timedelta, versions: Collection[int]) -> list[Entry]:
     hours, needed = int(retention / timedelta(hours=1)), sorted(versions)
     names = opened(path).vacuum(hours, dry_run=True, enforce_retention_duration=False, full=True, keep_versions=needed)
-    return [Path(path, name) for name in names]
+    there = {entry.name: entry for entry in files_at(path).entries()}
+    return [there[name] for name in names if name in there]
 
 
-def _extent(files: Iterable[Path]) -> Extent:
-    sizes = [size for file in files if (size := _size(file)) is not None]
+def _extent(files: Iterable[Entry]) -> Extent:
+    sizes = [file.byte_count for file in files]
     return Extent(len(sizes), sum(sizes))
 
 
@@ -131,14 +136,6 @@ def leaves_the_log(path: str, versions: Collection[int]) -> int | None:
     oldest, limit = min(versions, default=None), time.time() - (LOG_RETENTION - LOG_MARGIN).total_seconds()
     if oldest is None:
         return None
-    checkpoints = Path(path, "_delta_log").glob("*.checkpoint*.parquet")
-    is_behind = any(int(each.name[:20]) > oldest and each.stat().st_mtime < limit for each in checkpoints)
+    checkpoints = [entry for entry in files_at(f"{path}/_delta_log").entries() if ".checkpoint" in entry.name]
+    is_behind = any(int(each.name[:20]) > oldest and each.modified_at < limit for each in checkpoints)
     return oldest if is_behind else None
-
-
-def _size(file: Path) -> int | None:
-    """The file's bytes; None when another vacuum has deleted it meanwhile."""
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return None

@@ -7,7 +7,6 @@ delta-rs, which carries a transaction.
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection as Cursor
@@ -159,10 +158,12 @@ class Lake(ReadableLake):
         the new rows are written with each (SQL): there is always one without an end.
         """
         value = _leading(table)
-        starts = delta_rs.starts(self.newest(table), self.path(table), value.column) if value and files else {}
+        known = self.newest(table) if files else None
+        starts = delta_rs.starts(known, self.path(table), value.column) if value and known else {}
+        sizes = delta_rs.sizes(known, self.path(table)) if known else {}
         portion, size, begin = list[str](), 0, "true"
         for file in sorted(files, key=lambda each: starts.get(each) or 0):
-            bytes_of_file = Path(file).stat().st_size
+            bytes_of_file = sizes[file]
             if value and portion and size + bytes_of_file > PORTION_BYTES and (start := starts.get(file)) is not None:
                 yield portion, f"{begin} AND {value.sql} < {start}"
                 portion, size, begin = [], 0, f"{value.sql} >= {start}"

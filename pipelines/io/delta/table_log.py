@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.storage.files import files_at
 
 WIDENED = "widened-condition"
 """Writer of the commits by which a table of before gets a condition of its record that was replaced by a wider one."""
@@ -77,7 +77,7 @@ class TableLog:
     """The log of one table, read only."""
 
     def __init__(self, table_path: str) -> None:
-        self._folder = Path(table_path, "_delta_log")
+        self._files = files_at(f"{table_path}/_delta_log")
 
     def newest_version(self) -> int:
         """The newest version, found by a look at the whole folder.
@@ -85,13 +85,13 @@ class TableLog:
         Raises `LakeMismatch` when its commit is empty or torn. Power that is lost leaves such files, and not every
         reader notices: to delta-rs, an empty one is a version in which nothing happened.
         """
-        names = (file.name for file in self._folder.iterdir())
+        names = (entry.name for entry in self._files.entries())
         version = max(int(name[:20]) for name in names if re.fullmatch(r"\d{20}\.json", name))
         self._actions(version)
         return version
 
     def has(self, version: int) -> bool:
-        return self._file(version).exists()
+        return self._files.exists(_file(version))
 
     def committed_at(self, version: int) -> datetime | None:
         """When a version was committed, by its own word; None for one that does not say, or that the log left."""
@@ -128,18 +128,19 @@ class TableLog:
         return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
 
     def _actions(self, version: int) -> list[dict[str, Any]]:
-        file = self._file(version)
+        file = _file(version)
         try:
-            actions = [json.loads(line) for line in file.read_bytes().splitlines()]
+            actions = [json.loads(line) for line in self._files.read(file).splitlines()]
         except ValueError:
             actions = []
         if not actions:
             raise LakeMismatch(
-                f"The commit {file} is empty or torn. Restore that file; or, of a gold table, delete the table's "
-                "folder: `pts rebuild` rebuilds it from silver; or rebuild the lake from the log "
+                f"The commit {self._files.root}/{file} is empty or torn. Restore that file; or, of a gold table, "
+                "delete the table's folder: `pts rebuild` rebuilds it from silver; or rebuild the lake from the log "
                 "(docs/runbook.md, 'A table was changed')."
             )
         return actions
 
-    def _file(self, version: int) -> Path:
-        return self._folder / f"{version:020d}.json"
+
+def _file(version: int) -> str:
+    return f"{version:020d}.json"

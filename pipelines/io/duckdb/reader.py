@@ -1,10 +1,9 @@
 """The lake as SQL tables without a JVM: delta-rs says which files and columns a table has, DuckDB reads them.
 
-On a local lake DuckDB's own Parquet reader scans the files: it skips row groups, decodes only the columns asked for,
-and is 2 to 12 times as fast as the Arrow dataset of delta-rs, most of all over many small files. It knows no Delta, so
-what makes a table more than its active files is handled here (columns that old files lack) or refused
-(`_refuse_unreadable`). Partitioned tables, whose files lack the partition columns, and lakes at a URI, which DuckDB
-reaches only through an extension that it would have to download, are read through the Arrow dataset.
+DuckDB's own Parquet reader scans the files: it skips row groups, decodes only the columns asked for, and is 2 to 12
+times as fast as the Arrow dataset of delta-rs, most of all over many small files. It knows no Delta, so what makes a
+table more than its active files is handled here (columns that old files lack) or refused (`_refuse_unreadable`).
+Partitioned tables, whose files lack the partition columns, are read through the Arrow dataset.
 """
 
 import re
@@ -13,13 +12,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from textwrap import shorten
-from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError, TableNotFoundError
+from deltalake.exceptions import DeltaError
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, first_sentence
 from pipelines.io.delta import delta_rs, duck
@@ -28,10 +25,9 @@ from pipelines.io.delta.parquet import file_list, identifier, parquet_rows
 from pipelines.io.duckdb import unsealing
 from pipelines.io.duckdb.read_only import check_is_query
 from pipelines.io.keys.clearance import MASKED, Clearance
+from pipelines.io.storage import access
+from pipelines.io.storage.files import files_at
 from pipelines.tables import OPS_BATCHES, SCHEMAS
-
-if TYPE_CHECKING:
-    from pyarrow.fs import PyFileSystem
 
 READABLE_FEATURES = frozenset({"timestampNtz"})
 """Reader features of the Delta protocol that change neither which rows of a file count nor its columns' names."""
@@ -89,8 +85,8 @@ class LakeReader:
         self._completion_of = completion_of
         self._versions = versions or {}
         self._until_batch = until_batch
-        self._is_local = "://" not in root
-        if self._is_local and (found := MISREAD_PATH.search(root)):
+        duck.reach(root)
+        if found := MISREAD_PATH.search(root):
             raise InvalidInput(
                 f"The lake's path {root} contains {found[0]!r}, which delta-rs or DuckDB misread: choose another path."
             )
@@ -101,20 +97,16 @@ class LakeReader:
 
         Raises `NotFound` when there is none, `LakeUnavailable` when the lake cannot be listed.
         """
-        from pyarrow.fs import FileType
-
+        files = files_at(self.root)
         try:
-            storage = self._storage()
-            paths = [path for schema in SCHEMAS for path in _folders(storage, schema)]
-            logs = storage.get_file_info([f"{path}/_delta_log" for path in paths])
-        except TableNotFoundError:
-            paths, logs = [], []
-        except (DeltaError, OSError) as error:
-            raise LakeUnavailable(f"The lake at {self.root} cannot be listed: {first_sentence(error)}.") from error
-        tables = [path for path, log in zip(paths, logs, strict=True) if log.type == FileType.Directory]
-        if not tables:
+            folders = [(schema, entry.name) for schema in SCHEMAS for entry in files.entries(schema) if entry.is_folder]
+            names = sorted(
+                f"{schema}.{name}" for schema, name in folders if files.exists(f"{schema}/{name}/_delta_log")
+            )
+        except OSError as error:
+            raise LakeUnavailable(f"The lake at {self.root} cannot be listed: {error.strerror}.") from error
+        if not names:
             raise NotFound(f"There are no tables at {self.root} yet: `pts stream` creates them.")
-        names = sorted(path.replace("/", ".") for path in tables)
         return names if self._until_batch is None else [name for name in names if self._is_visible(name)]
 
     def tables_in(self, sql: str) -> list[str]:
@@ -134,7 +126,7 @@ class LakeReader:
         """
         version = self._versions.get(name)
         try:
-            table = DeltaTable(self.path(name), version=version)
+            table = DeltaTable(self.path(name), version=version, storage_options=access.options())
         except DeltaError as error:
             reason = shorten(first_sentence(error), 160, placeholder=" …")
             if EMPTY_LOG in reason:
@@ -153,14 +145,11 @@ class LakeReader:
 
     def check_files(self, name: str) -> None:
         """Raises `NotFound` when a data file of the table is gone: a vacuum leaves old versions so."""
-        from pyarrow.fs import FileType
-
-        folder = name.replace(".", "/")
-        paths = pa.table(self.open(name).get_add_actions(flatten=True))["path"].to_pylist()
-        files = self._storage().get_file_info([f"{folder}/{unquote(path)}" for path in paths])
-        if lost := sum(file.type == FileType.NotFound for file in files):
+        named = delta_rs.files(self.open(name), self.path(name))
+        there = {entry.name for entry in files_at(self.path(name)).entries()}
+        if lost := sum(path.rpartition("/")[2] not in there for path in named):
             raise NotFound(
-                f"{self._described(name)} can no longer be read: {lost} of its {len(files)} data files are gone, as a "
+                f"{self._described(name)} can no longer be read: {lost} of its {len(named)} data files are gone, as a "
                 "vacuum leaves an old version."
             )
 
@@ -201,6 +190,7 @@ class LakeReader:
             }
         )
         connection.execute("SET TimeZone = 'UTC'")
+        duck.reach_stores(connection)
         unsealing.add_functions(connection, clearance)
         files = [file for name in names for file in self._add_view(connection, name, unsealing.shown)]
         connection.execute(f"SET allowed_paths = {file_list(files)}")
@@ -282,8 +272,8 @@ class LakeReader:
         columns = [column.name for column in table.schema().fields]
         until = self._until_batch if name == OPS_BATCHES.name else None
         qualified = identifier(name)
-        if self._is_local and not table.metadata().partition_columns:
-            files = [unquote(uri) for uri in table.file_uris()]
+        if not table.metadata().partition_columns:
+            files = delta_rs.files(table, self.path(name))
             query = _parquet_query(connection, table, files)
             if completion := self._completion_of(name):
                 query, files = completion.by(query), [*files, *completion.files]
@@ -313,12 +303,6 @@ class LakeReader:
         after = "" if self._until_batch is None else f" (batch {self._until_batch})"
         return f"Table {name}{at}{after} of {self.root}"
 
-    def _storage(self) -> "PyFileSystem":
-        from deltalake.fs import DeltaStorageHandler
-        from pyarrow.fs import PyFileSystem
-
-        return PyFileSystem(DeltaStorageHandler(self.root))
-
 
 class _Held(LakeReader):
     """Asks views that are there already."""
@@ -335,13 +319,6 @@ class _Held(LakeReader):
     def opened_for(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._explained(self.tables_in(sql)):
             yield self._connection
-
-
-def _folders(storage: "PyFileSystem", path: str) -> list[str]:
-    from pyarrow.fs import FileSelector, FileType
-
-    infos = storage.get_file_info(FileSelector(path, allow_not_found=True))
-    return [info.path for info in infos if info.type == FileType.Directory]
 
 
 def _refuse_unreadable(name: str, table: DeltaTable) -> None:

@@ -7,14 +7,13 @@ runs; `commits/<n>` is written when it is done.
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from pipelines.errors import LakeMismatch, LakeUnavailable
 from pipelines.io.kafka.log import OffsetRange, Offsets, offsets_json, ranges_between
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.io.storage.files import files_at
 
 REMEDY = "or go on without it from where the ledger ends: `pts stream --new-checkpoint`"
 """The last words of a refusal, after what else can be done."""
@@ -31,10 +30,11 @@ class Checkpoint:
 
     def __init__(self, path: str) -> None:
         self.path = path
+        self._files = files_at(path)
 
     def query_id(self) -> str | None:
         """Identity of the query that owns the checkpoint; None before its first start."""
-        if not Path(self.path, "metadata").exists():
+        if not self._files.exists("metadata"):
             if self.last_planned() is not None:
                 raise LakeMismatch(
                     f"The checkpoint {self.path} has planned batches but lost its file `metadata`, by which writes "
@@ -70,13 +70,13 @@ class Checkpoint:
         return {topic: {int(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()}
 
     def _last(self, log: str) -> int | None:
-        numbers = (int(file.name) for file in Path(self.path, log).glob("*") if file.name.isdigit())
+        numbers = (int(entry.name) for entry in self._files.entries(log) if entry.name.isdigit())
         return max(numbers, default=None)
 
     def _parsed(self, name: str) -> dict[str, Any]:
         """The last line of a file; the lines before it are the format's version and Spark's own."""
         try:
-            return dict(json.loads(Path(self.path, name).read_bytes().splitlines()[-1]))
+            return dict(json.loads(self._files.read(name).splitlines()[-1]))
         except (FileNotFoundError, ValueError, IndexError) as error:
             raise self._torn(name) from error
 
@@ -93,24 +93,22 @@ class Checkpoint:
         """
         for log, newest in (("offsets", self.last_planned()), ("commits", self.last_committed())):
             with self._written():
-                Path(self.path, log, f".{0 if newest is None else newest + 1}.crc").unlink(missing_ok=True)
+                self._files.delete(f"{log}/.{0 if newest is None else newest + 1}.crc")
 
     def set_aside(self) -> None:
-        """Gives it another name, by the time, so that there is none; nothing is deleted."""
-        with self._written(), suppress(FileNotFoundError):
-            Path(self.path).rename(f"{self.path}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
+        """Gives it another name, by the time, so that there is none; nothing is lost."""
+        with self._written():
+            self._files.rename_to(f"{self.path}-{datetime.now(UTC):%Y%m%dT%H%M%S.%fZ}")
 
     def begin(self, query_id: str, start: Offsets) -> None:
         """Makes one that has planned nothing: of a query of that identity, whose first batch begins at the offsets.
 
         As Spark does at a query's first start. Where it finds these files, it goes by them.
         """
-        first = Path(self.path, "sources", "0", "0")
         with self._written():
-            first.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(Path(self.path, "metadata"), json.dumps({"id": query_id}))
             # Spark's Kafka source skips the first byte (SPARK-19517).
-            write_whole(first, f"\0v1\n{offsets_json(start)}")
+            self._files.write("sources/0/0", f"\0v1\n{offsets_json(start)}")
+            self._files.write("metadata", json.dumps({"id": query_id}))
 
     @contextmanager
     def _written(self) -> Iterator[None]:

@@ -1,0 +1,146 @@
+"""Small files of a lake by their names, and what is known of its large ones, wherever the lake is."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pipelines.io.processes.atomic_file import write_whole
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What is in a folder.
+
+    Attributes:
+        name: Without the folders above.
+        byte_count: How large it is; 0 for a folder.
+        modified_at: In seconds since the Unix epoch, by the storage's clock; 0 for a folder.
+        is_folder: Whether it is one itself.
+    """
+
+    name: str
+    byte_count: int
+    modified_at: float
+    is_folder: bool
+
+
+class Files(Protocol):
+    """Files below a root. Names are relative to it, with slashes; folders below it are made where they are needed.
+
+    Raises `FileNotFoundError` for a file that is not there, and `OSError`, whose `strerror` is one sentence without its
+    full stop, for all that the storage refuses.
+
+    Attributes:
+        root: A folder's path, or a URI.
+    """
+
+    root: str
+
+    def read(self, name: str) -> bytes:
+        """What is in the file."""
+
+    def write(self, name: str, text: str, *, is_lasting: bool = False) -> None:
+        """Puts the text in the file's place at once: a reader finds the old text or the new one. With `is_lasting`, it
+        outlives the machine from here on."""
+
+    def exists(self, name: str) -> bool:
+        """Whether there is the file, or a folder with something in it."""
+
+    def entries(self, folder: str = "") -> list[Entry]:
+        """What is in the folder; nothing when there is none."""
+
+    def make_folder(self, folder: str) -> None:
+        """Makes the folder, for files that others write; a store needs none."""
+
+    def delete(self, name: str) -> None:
+        """Deletes the file, if it is there."""
+
+    def delete_folder(self, folder: str) -> bool:
+        """Deletes the folder with all that is in it; tells whether there was one."""
+
+    def rename_to(self, root: str) -> None:
+        """Gives the root another name, if it is there; in a store, a file at a time."""
+
+    def take(self, source: str, name: str) -> None:
+        """Makes a file that lies elsewhere in the same storage one of these, too, without reading it. It is one that
+        nobody changes, and so is one that has this name already: the same."""
+
+
+class FolderFiles:
+    """`Files` in a folder of this machine."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    def read(self, name: str) -> bytes:
+        return self._path(name).read_bytes()
+
+    def write(self, name: str, text: str, *, is_lasting: bool = False) -> None:
+        path = self._path(name)
+        if "/" in name:  # a root that has gone is not made anew: it may be a disk that is not mounted
+            path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text, is_lasting=is_lasting)
+
+    def exists(self, name: str) -> bool:
+        return self._path(name).exists()
+
+    def entries(self, folder: str = "") -> list[Entry]:
+        found = []
+        with suppress(FileNotFoundError), os.scandir(self._path(folder)) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # another one has deleted it meanwhile
+                    found.append(_entry(entry))
+        return found
+
+    def make_folder(self, folder: str) -> None:
+        self._path(folder).mkdir(parents=True, exist_ok=True)
+
+    def delete(self, name: str) -> None:
+        self._path(name).unlink(missing_ok=True)
+
+    def delete_folder(self, folder: str) -> bool:
+        path = self._path(folder)
+        if is_there := path.is_dir():
+            shutil.rmtree(path)
+        return is_there
+
+    def rename_to(self, root: str) -> None:
+        with suppress(FileNotFoundError):
+            Path(self.root).rename(root)
+
+    def take(self, source: str, name: str) -> None:
+        with suppress(FileExistsError):
+            os.link(source, self._path(name))
+
+    def _path(self, name: str) -> Path:
+        return Path(self.root, name)
+
+
+def _entry(entry: "os.DirEntry[str]") -> Entry:
+    if entry.is_dir():
+        return Entry(entry.name, 0, 0, is_folder=True)
+    status = entry.stat()
+    return Entry(entry.name, status.st_size, status.st_mtime, is_folder=False)
+
+
+def is_in_store(root: str) -> bool:
+    """Whether a root is that of an object store: no folder of this machine."""
+    return "://" in root
+
+
+def files_at(root: str) -> Files:
+    """The files below a root."""
+    if is_in_store(root):
+        from pipelines.io.storage.objects import ObjectFiles
+
+        return ObjectFiles(root)
+    return FolderFiles(root)
+
+
+def total_bytes(entries: Iterable[Entry]) -> int:
+    """How large they are together."""
+    return sum(entry.byte_count for entry in entries)

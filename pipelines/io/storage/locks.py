@@ -1,0 +1,210 @@
+"""Locks of a lake: a file that the kernel locks in a folder, a lease in an object store.
+
+Both name who holds them, and both end with the process: the file's at once, the lease when it has not been renewed for
+`LEASE_SECONDS`.
+"""
+
+import json
+import os
+import socket
+import threading
+import time
+import uuid
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cache
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Protocol, Self
+
+from pipelines.io.processes import pid_lock
+from pipelines.io.storage.files import is_in_store
+
+LEASE_SECONDS = 12.0
+"""After so long without a renewal, a lease is anybody's. Nobody's clock is compared with another's: who waits has seen
+the same renewal for so long."""
+
+RENEWED_EVERY_SECONDS = 3.0
+POLL_SECONDS = 0.25
+
+
+_own_tokens = set[str]()
+
+
+class Lock(Protocol):
+    """A lock that this process holds."""
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether another process may have it: this one could not renew it in time."""
+
+    def close(self) -> None:
+        """Gives it back."""
+
+
+def locked(root: str, name: str, note: str = "") -> Lock:
+    """The lock of that name, held by this process until it is closed, with a note for others.
+
+    Raises `BlockingIOError` when another process holds it, and `OSError` when it cannot be written. In a store, both
+    may take a few seconds: a holder that is alive renews its lease meanwhile.
+    """
+    if is_in_store(root):
+        return _Lease(root, name, note)
+    path = Path(root, name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return _FileLock(os.fdopen(pid_lock.lock(path, note), encoding="utf-8"))
+
+
+def holder(root: str, name: str) -> str | None:
+    """Who holds the lock, for a person: the process, and in a store its host; None when nobody does."""
+    if is_in_store(root):
+        term = _watch(root, name).term()
+        return term.holder if term else None
+    pid = pid_lock.holder(Path(root, name))
+    return f"process {pid}" if pid else None
+
+
+def is_mine(root: str, name: str) -> bool:
+    """Whether this process holds the lock."""
+    if is_in_store(root):
+        term = _watch(root, name).term()
+        return bool(term) and term.token in _own_tokens
+    return pid_lock.holder(Path(root, name)) == os.getpid()
+
+
+def note_of(root: str, name: str) -> str | None:
+    """What the holder says beside its name; None when there is no holder, or it has not said it yet."""
+    if is_in_store(root):
+        term = _watch(root, name).term()
+        return term.note if term else None
+    path = Path(root, name)
+    found = pid_lock.holder(path)
+    pid, _, note = path.read_text(encoding="utf-8").partition(" ") if found else ("", "", "")
+    # For an instant, a new holder's file still has the note of the last one, who may have died with it there.
+    return note if found and pid == str(found) and _is_alive(found) else None
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+class _FileLock:
+    is_lost = False
+
+    def __init__(self, file: TextIOWrapper) -> None:
+        self._file = file
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass(frozen=True)
+class _Term:
+    """What the object of a lease says.
+
+    Attributes:
+        holder: Who has it, for a person; None once it was given back.
+        note: What the holder says beside.
+        token: Tells this term from every other.
+        renewals: How often it was renewed.
+    """
+
+    holder: str | None
+    note: str = ""
+    token: str = field(default_factory=lambda: uuid.uuid4().hex)
+    renewals: int = 0
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        return cls(**json.loads(content))
+
+    def __bytes__(self) -> bytes:
+        return json.dumps(vars(self)).encode()
+
+
+class _Lease:
+    """A lease that a thread of its own renews until it is closed."""
+
+    def __init__(self, root: str, name: str, note: str) -> None:
+        from pipelines.io.storage.objects import ObjectFiles
+
+        self._files, self._name = ObjectFiles(root), name
+        self._term = _Term(_me(), note)
+        self._tag = self._taken()
+        _own_tokens.add(self._term.token)
+        self._renewed_at = time.monotonic()
+        self._closed = threading.Event()
+        self._was_taken = False
+        self._thread = threading.Thread(target=self._renew, name=f"lease {name}", daemon=True)
+        self._thread.start()
+
+    @property
+    def is_lost(self) -> bool:
+        return self._was_taken or time.monotonic() - self._renewed_at > LEASE_SECONDS
+
+    def close(self) -> None:
+        self._closed.set()
+        self._thread.join()
+        with suppress(OSError):  # then it ends by itself
+            self._files.put(self._name, bytes(_Term(None)), self._tag)
+
+    def _taken(self) -> str:
+        first, since = None, time.monotonic()
+        while True:
+            found = self._files.version(self._name)
+            first = first or found
+            if found is None or _Term.parse(found.content).holder is None or time.monotonic() - since > LEASE_SECONDS:
+                if tag := self._files.put(self._name, bytes(self._term), found and found.tag):
+                    return tag
+            elif first and found.tag != first.tag:
+                raise BlockingIOError
+            time.sleep(POLL_SECONDS)
+
+    def _renew(self) -> None:
+        while not self._closed.wait(RENEWED_EVERY_SECONDS):
+            self._term = replace(self._term, renewals=self._term.renewals + 1)
+            asked_at = time.monotonic()
+            try:
+                tag = self._files.put(self._name, bytes(self._term), self._tag)
+            except OSError:  # tried again; whether it was lost meanwhile, the time tells
+                continue
+            if tag is None:
+                self._was_taken = True
+                return
+            self._tag, self._renewed_at = tag, asked_at
+
+
+class _Watch:
+    """A lease as somebody else sees it, who looks now and then."""
+
+    def __init__(self, root: str, name: str) -> None:
+        from pipelines.io.storage.objects import ObjectFiles
+
+        self._files, self._name = ObjectFiles(root), name
+        self._tag, self._since = "", 0.0
+
+    def term(self) -> _Term | None:
+        """The term that runs; None when none does."""
+        found = self._files.version(self._name)
+        if found is None:
+            return None
+        if found.tag != self._tag:
+            self._tag, self._since = found.tag, time.monotonic()
+        term = _Term.parse(found.content)
+        has_run_out = time.monotonic() - self._since > LEASE_SECONDS
+        return None if term.holder is None or has_run_out else term
+
+
+@cache
+def _watch(root: str, name: str) -> _Watch:
+    return _Watch(root, name)
+
+
+def _me() -> str:
+    return f"process {os.getpid()} on {socket.gethostname()}"
