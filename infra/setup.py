@@ -1,7 +1,8 @@
 """Completes the virtual environment: a Java runtime that Spark accepts, and the JVM jars of jars.lock.
 
 Run by `make setup` with the environment's own Python, after its requirements are installed. Everything lands under
-`<environment>/runtime` (`java/`, `jars/spark/`, `jars/kafka/`, `jars/s3/`); what is there and has the right checksum stays.
+`<environment>/runtime` (`java/`, and `spark/`, `kafka/` and `s3/` of `jars/`); what is there and has the right checksum
+stays.
 """
 
 import compileall

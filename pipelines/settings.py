@@ -40,6 +40,9 @@ ALERT_ADDRESS = re.compile(r"log|mailto:[^@\s]+@[^@\s]+|https?://\S+")
 FILE_URI = re.compile(r"file:(?://(?:localhost)?)?(/.*)", re.IGNORECASE)
 """A folder of this machine, as a URI."""
 
+STORE_URI = re.compile(r"s3a?://([^/]+(?:/.*?)?)/*", re.IGNORECASE)
+"""A name in a bucket of an object store; Hadoop's users know the scheme as s3a."""
+
 
 class Kafka(BaseModel, frozen=True, extra="forbid"):
     """The log: where it is and how its records are written."""
@@ -646,6 +649,13 @@ class Settings(BaseSettings):
         service = given.get("keyring") if isinstance(given, dict) else None
         return _with_secrets(given, cls, "PTS_", service) if service else given
 
+    @field_validator("lake")
+    @classmethod
+    def _lake_is_a_place(cls, lake: str) -> str:
+        if "://" in lake and not (STORE_URI.fullmatch(lake) or FILE_URI.fullmatch(lake)):
+            raise ValueError(f"PTS_LAKE={lake} is neither a folder nor s3://bucket/name")
+        return lake
+
     @field_validator("home")
     @classmethod
     def _with_the_users_folder(cls, home: Path) -> Path:
@@ -696,9 +706,11 @@ class Settings(BaseSettings):
     def lake_root(self) -> str:
         """Absolute root of the lake, without a trailing slash; a folder's path also where it is given as `file:`."""
         root = self.lake or str(self.home / "lake")
+        if store := STORE_URI.fullmatch(root):
+            return f"s3://{store[1]}"
         if folder := FILE_URI.fullmatch(root):
             root = unquote(folder[1])
-        return root.rstrip("/") if "://" in root else str(Path(root).expanduser().resolve())
+        return str(Path(root).expanduser().resolve())
 
 
 def _with_secrets(given: Any, group: type[BaseModel], prefix: str, service: str) -> Any:

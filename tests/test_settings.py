@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from pipelines.settings import Settings, load_settings
 
@@ -15,12 +16,19 @@ from pipelines.settings import Settings, load_settings
         ("file:///data/lake#1/", "/data/lake#1"),
         ("FILE://localhost/data/lake", "/data/lake"),
         ("~/lake", "/home/ada/lake"),
-        ("s3a://bucket/lake/", "s3a://bucket/lake"),
+        ("s3://bucket/lake/", "s3://bucket/lake"),
+        ("s3a://bucket/lake", "s3://bucket/lake"),
     ],
 )
 def test_lake_is_a_folder_however_it_is_written(lake: str, root: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ada")
     assert Settings(lake=lake).lake_root == root
+
+
+@pytest.mark.parametrize("lake", ["gs://bucket/lake", "hdfs://host:8020/lake", "s3://", "https://host/lake"])
+def test_lake_elsewhere_is_refused(lake: str) -> None:
+    with pytest.raises(ValidationError, match="neither a folder nor s3://bucket/name"):
+        Settings(lake=lake)
 
 
 def test_home_may_be_told_as_a_shell_would_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

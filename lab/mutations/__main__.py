@@ -19,13 +19,17 @@ from lab.mutations import MUTATIONS, Mutation
 from lab.mutations.check import Outcome, Unusable, checked, copied_tree, run_tests
 from lab.mutations.page import mutations_page
 
+CORES = len(os.sched_getaffinity(0))
+
 
 def main(arguments: Sequence[str] | None = None, mutations: Sequence[Mutation] = MUTATIONS) -> int:
     parser = argparse.ArgumentParser(prog="python -m lab.mutations", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("text", nargs="?", default="", help="only mutations that contain it, in whatever case")
     parser.add_argument("--docs", action="store_true", help="print docs/mutations.md, and check nothing")
     parser.add_argument("--why", action="store_true", help="tell how each test failed")
-    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many at once; one for each core")
+    parser.add_argument(
+        "--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how many at once; one for each core"
+    )
     given = parser.parse_args(arguments)
     if given.docs:
         sys.stdout.write(mutations_page(mutations))

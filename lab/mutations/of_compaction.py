@@ -59,8 +59,8 @@ MUTATIONS = (
     Mutation(
         APART, "the job waits for a compaction that a command waits for",
         "pipelines/state/handover.py",
-        'deleting_files(lake_root), locked(request_file(lake_root), refusal, note=request.model_dump_json()):',
-        'locked(request_file(lake_root), refusal, note=request.model_dump_json()), deleting_files(lake_root):',
+        "deleting_files(lake_root), closing(locked(lake_root, REQUEST, refusal, note=request.model_dump_json())):",
+        "closing(locked(lake_root, REQUEST, refusal, note=request.model_dump_json())), deleting_files(lake_root):",
         "tests/state/test_handover.py::test_lease_is_not_asked_for_before_a_compaction_is_done",
     ),
 )  # fmt: skip

@@ -95,7 +95,7 @@ MUTATIONS = (
     ),
     Mutation(
         UNDER_WAY, "a command that is gone leaves what it delegated without a lock",
-        "pipelines/state/exclusion.py", "    if other := holder(_delegation_file(lake_root)):", "    if other := None:",
+        "pipelines/state/exclusion.py", "    if other := holder(lake_root, DELEGATION):", "    if other := None:",
         "tests/state/test_handover.py"
         "::test_delegated_command_keeps_others_from_files_and_replays_also_when_it_is_gone",
     ),

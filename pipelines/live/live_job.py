@@ -227,6 +227,8 @@ class LiveJob:
         """Between two batches, a command may have the lease, with all tables at one batch, or delegate its work to this
         job, whose Java is warm."""
         handover, delegate = self._handover, self._delegate
+        if handover:
+            handover.check()
         request = handover.request if handover else None
         if handover is None or request is None:
             return

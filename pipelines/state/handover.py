@@ -109,6 +109,10 @@ class Handover:
         """The request of the command that waits; None when none does, or when it has its reply."""
         return waiting_request(self._root)
 
+    def check(self) -> None:
+        """Raises `AnotherWriter` when the lease ran out."""
+        self._lease.check()
+
     def do(self, request: HandoverRequest, work: Callable[[], Promoted]) -> None:
         """Does the work of a command in its place, and replies; nothing when the command has gone since.
 

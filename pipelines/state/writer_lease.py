@@ -5,8 +5,10 @@ from contextlib import contextmanager
 
 from pipelines.code_version import fingerprint
 from pipelines.errors import AnotherWriter, LakeUnavailable
+from pipelines.io.delta.lake import Lake
 from pipelines.io.storage import locks
 from pipelines.io.storage.locks import Lock
+from pipelines.tables import OPS_BATCHES, TABLES
 
 LEASE = "_live.lock"
 
@@ -14,8 +16,8 @@ LEASE = "_live.lock"
 class WriterLease:
     """The right to write a lake; goes with the process, however it ends, in an object store after some seconds.
 
-    Two jobs share one checkpoint: the second to plan a batch fails on Spark's offset log, and Delta takes each write of
-    a batch once. So this lease is courtesy, not the guarantee.
+    It is no guarantee where a process may be frozen while it has the lease: there, in a store, that is the term that
+    begins with it (`io/delta/writer_term.py`).
     """
 
     def __init__(self, lake_root: str) -> None:
@@ -23,9 +25,16 @@ class WriterLease:
         self._lock: Lock | None = None
 
     def acquire(self) -> None:
-        """Raises `AnotherWriter` when somebody else has it, `LakeUnavailable` when the lake cannot be written."""
+        """Raises `AnotherWriter` when somebody else has it, `LakeUnavailable` when the lake cannot be written, and
+        `LakeMismatch` when the log of one of its tables cannot be read.
+        """
         refusal = f"already writes the lake {self.lake_root}. Stop it first, or use another PTS_LAKE."
         self._lock = locked(self.lake_root, LEASE, refusal, note=fingerprint())
+        try:
+            Lake(None, self.lake_root).begin_term((*TABLES, OPS_BATCHES))
+        except BaseException:
+            self.release()
+            raise
 
     def check(self) -> None:
         """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""

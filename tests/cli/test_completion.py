@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.state.replay_folders import RECORD_FILE, replay_names
+from pipelines.state.replay_folders import RECORD_FILE
 from pipelines.state.replay_records import Replays
 from tests.calling import Pts
 
@@ -52,7 +52,6 @@ def test_tab_completes_the_replays_of_the_lake(pts: Pts, tmp_path: Path) -> None
         (folder / RECORD_FILE).touch()
     assert completed(pts, "replay promote fix", tmp_path) == ["fix-carriers", "fix-stops"]
     assert completed(pts, "replay promote ", tmp_path, PTS_LAKE=str(tmp_path / "other")) == []
-    assert replay_names("s3://bucket/lake") == []
 
 
 @pytest.mark.parametrize("line", ["replay drop ", "up "])

@@ -19,8 +19,6 @@ def test_second_command_that_corrects_rows_is_refused_and_the_live_job_is_not(tm
         correcting(str(tmp_path)),
     ):
         pass
-    with correcting(tmp_path.as_uri()), correcting(tmp_path.as_uri()):
-        pass
 
 
 def test_files_are_not_deleted_while_a_command_has_the_lease(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def test_delegated_command_keeps_others_from_files_and_replays_also_when_it_is_g
 def test_note_of_a_holder_that_died_is_not_that_of_the_next(tmp_path: Path) -> None:
     gone = subprocess.Popen(["true"])
     gone.wait()
-    with module.request_file(str(tmp_path)).open("a+") as file:
+    with (tmp_path / module.REQUEST).open("a+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # as a new holder does, before it says who it is
         file.write(f"{gone.pid} {HandoverRequest(command=PROMOTE).model_dump_json()}")
         file.flush()

@@ -119,11 +119,6 @@ def test_what_cannot_be_a_folder_of_a_replay_is_no_name(tmp_path: Path, name: st
         Replays(str(tmp_path)).root(name)
 
 
-def test_lake_at_a_uri_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="s3://lake"):
-        Replays("s3://lake")
-
-
 def test_second_command_on_replays_is_refused(tmp_path: Path) -> None:
     replays = Replays(str(tmp_path))
     with replays.one_at_a_time(), pytest.raises(AnotherWriter), replays.one_at_a_time():

@@ -6,7 +6,8 @@ What is in the files, DuckDB reads and writes (`io/delta/data_files.py`).
 import json
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
@@ -15,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from deltalake import DeltaTable, PostCommitHookProperties, Schema
+from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
 
+from pipelines.io.delta import writer_term
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.signature import signature
@@ -51,7 +54,7 @@ def create(path: str, schema_json: str, table: Table) -> None:
         Schema.from_json(schema_json),
         description=table.doc,
         configuration=table.properties | protocol,
-        commit_properties=signature(),
+        commit_properties=signature(path),
         raise_if_key_not_exists=False,
         storage_options=access.options(),
     )
@@ -137,6 +140,7 @@ def commit(
     table: DeltaTable, path: str, added: Sequence[DataFile], removed: Sequence[str], transaction: Transaction
 ) -> None:
     """Puts files into the table, and takes others out of it by their names, in one commit, once per transaction."""
+    writer_term.check(table, path)
     if has(table, transaction):
         return
     now, there = int(time.time() * 1000), sizes(table, path) if removed else {}
@@ -144,13 +148,37 @@ def commit(
         *(AddAction(file.name, file.byte_count, {}, now, True, file.statistics) for file in added),
         *(RemoveAction(name, True, now, there[f"{path}/{name}"], {}) for name in removed),
     ]
-    table.create_write_transaction(
-        actions,
-        "append",
-        table.schema(),
-        commit_properties=signature(transaction),
-        post_commithook_properties=NOTHING_MORE,
-    )
+    with _in_term(table, path):
+        table.create_write_transaction(
+            actions,
+            "append",
+            table.schema(),
+            commit_properties=signature(path, transaction),
+            post_commithook_properties=NOTHING_MORE,
+        )
+
+
+def begin_term(root: str, tables: Sequence[tuple[DeltaTable, str]]) -> None:
+    """Begins a term of this process's as the writer of a lake, with a commit to each of its tables, which are given
+    with their paths: from here on, no commit of a process that wrote the lake before is taken.
+    """
+    writer_term.enter(root, 1 + max((writer_term.newest_term(table) for table, _ in tables), default=0))
+    for table, path in tables:
+        with _in_term(table, path):
+            table.create_write_transaction(
+                [], "append", table.schema(), commit_properties=signature(path), post_commithook_properties=NOTHING_MORE
+            )
+
+
+@contextmanager
+def _in_term(table: DeltaTable, path: str) -> Iterator[None]:
+    """Raises `AnotherWriter` where a commit failed because another process has begun a term."""
+    try:
+        yield
+    except CommitFailedError:
+        table.update_incremental()
+        writer_term.check(table, path)
+        raise
 
 
 def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:
@@ -160,7 +188,8 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
 
     A table that is append-only is not from here until `end_take_over`; neither of the two commits touches a row.
     """
-    if has(target := opened(path), transaction):
+    writer_term.check(target := opened(path), path)
+    if has(target, transaction):
         return
     there, wanted = {file["path"]: file for file in _files(target)}, _files(opened(source, version))
     stay = there.keys() & {file["path"] for file in wanted}
@@ -169,35 +198,40 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
         *(_linked(path, source, file) for file in wanted if file["path"] not in stay),
         *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
     ]
-    _set_append_only(target, is_append_only=False)
-    target.create_write_transaction(actions, "append", target.schema(), commit_properties=signature(transaction))
+    with _in_term(target, path):
+        _set_append_only(target, path, is_append_only=False)
+        target.create_write_transaction(
+            actions, "append", target.schema(), commit_properties=signature(path, transaction)
+        )
 
 
 def end_take_over(path: str, table: Table) -> None:
     """Makes the table append-only again, if it is to be."""
-    _set_append_only(opened(path), is_append_only=table.is_append_only)
+    _set_append_only(opened(path), path, is_append_only=table.is_append_only)
 
 
 def restore(path: str, version: int, transaction: Transaction) -> None:
     """Gives the table the rows that it had at a version, in one commit, once per transaction. No row is written: the
     commit names the files of that version. An append-only table is no exception.
     """
-    if not has(target := opened(path), transaction):
-        target.restore(version, commit_properties=signature(transaction))
+    writer_term.check(target := opened(path), path)
+    if not has(target, transaction):
+        with _in_term(target, path):
+            target.restore(version, commit_properties=signature(path, transaction))
 
 
 def replace_constraint(path: str, name: str, condition: str) -> None:
     """Puts a condition in place of that of the same name, in two commits that touch no row; each must hold by it."""
     # Each marked as this program's, which looks for what others do to its tables.
-    marks = (signature(Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
+    marks = (signature(path, Transaction(f"{WIDENED}/{uuid.uuid4()}", 0)) for _ in range(2))
     opened(path).alter.drop_constraint(name, raise_if_not_exists=False, commit_properties=next(marks))
     opened(path).alter.add_constraint({name: condition}, commit_properties=next(marks))
 
 
-def _set_append_only(table: DeltaTable, *, is_append_only: bool) -> None:
+def _set_append_only(table: DeltaTable, path: str, *, is_append_only: bool) -> None:
     wanted = {"delta.appendOnly": str(is_append_only).lower()}
     if not wanted.items() <= table.metadata().configuration.items():
-        table.alter.set_table_properties(wanted, commit_properties=signature())
+        table.alter.set_table_properties(wanted, commit_properties=signature(path))
 
 
 def _files(table: DeltaTable) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def join(path: str) -> None:
     """Joins small files, neighbours with neighbours, until few are left."""
     while state(path).has_many_small:
         done = opened(path).optimize.compact(
-            target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature()
+            target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature(path)
         )
         if done["numFilesRemoved"] <= done["numFilesAdded"]:
             break
@@ -85,7 +85,7 @@ def join(path: str) -> None:
 def order(path: str, columns: Sequence[str]) -> None:
     """Writes all rows again, ordered along the columns (Z-order). Who changes the table's rows meanwhile, fails."""
     opened(path).optimize.z_order(
-        columns, target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature()
+        columns, target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature(path)
     )
 
 

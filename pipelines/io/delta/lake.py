@@ -4,7 +4,7 @@ What a table becomes is written by DuckDB into new files of its folder, and beco
 delta-rs, which carries a transaction.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -19,6 +19,7 @@ from pipelines.io.delta.delta_table import has_long_log
 from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.readable_lake import ReadableLake, rows_of
 from pipelines.io.delta.table_log import Change, Transaction
+from pipelines.io.storage.files import is_in_store
 from pipelines.tables import Table
 
 NO_BOUND = 1 << 62
@@ -48,6 +49,14 @@ class Lake(ReadableLake):
         other = Lake(spark, self.root, self.commits.versions)
         other._tables = self._tables
         return other
+
+    def begin_term(self, tables: Iterable[Table]) -> None:
+        """Keeps every process out that has written this lake before, where it is in an object store: whoever has just
+        taken its lease does so. In a folder the lock does.
+        """
+        if is_in_store(self.root):
+            there = [(self.newest(table), self.path(table)) for table in tables if self.exists(table)]
+            delta_rs.begin_term(self.root, there)
 
     def commit(
         self, table: Table, transaction: Transaction, added: Sequence[DataFile], removed: Sequence[str] = ()

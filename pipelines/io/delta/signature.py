@@ -7,13 +7,17 @@ from deltalake import Transaction as AppTransaction
 
 from pipelines.code_version import fingerprint
 from pipelines.io.delta.table_log import Transaction
+from pipelines.io.delta.writer_term import TERM, term_at
 from pipelines.running_command import running_command
 
 
-def signature(transaction: Transaction | None = None) -> CommitProperties:
-    """The properties of a commit: a JSON object with the command and the code by which it was written, and the row of
-    the ledger that tells of it; and its transaction, if it has one.
+def signature(path: str, transaction: Transaction | None = None) -> CommitProperties:
+    """The properties of a commit to the table at a path: a JSON object with the command and the code by which it was
+    written, and the row of the ledger that tells of it; its transaction, and the writer's term, if there are such.
     """
+    marks = [AppTransaction(transaction.app_id, transaction.version)] if transaction else []
+    if (term := term_at(path)) is not None:
+        marks.append(AppTransaction(TERM, term))
     told = {
         "command": running_command(),
         "code_version": fingerprint(),
@@ -21,5 +25,5 @@ def signature(transaction: Transaction | None = None) -> CommitProperties:
     }
     return CommitProperties(
         custom_metadata={"userMetadata": json.dumps(told)},
-        app_transactions=[AppTransaction(transaction.app_id, transaction.version)] if transaction else None,
+        app_transactions=marks or None,
     )

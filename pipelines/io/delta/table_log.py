@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from pipelines.errors import LakeMismatch
+from pipelines.io.delta.writer_term import TERM
 from pipelines.io.storage.files import files_at
 
 WIDENED = "widened-condition"
@@ -119,6 +120,7 @@ class TableLog:
         files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
         redefines = any("metaData" in action or "protocol" in action for action in actions)
         marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
+        marks = [mark for mark in marks if mark.app_id != TERM]
         if [mark.writer for mark in marks] == [WIDENED]:
             return None
         if not (marks or redefines or any(file["dataChange"] for file in files)):

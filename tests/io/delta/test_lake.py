@@ -235,7 +235,7 @@ def test_other_readers_and_writers_take_the_files_as_their_own(lake: Lake, curso
         write_deltalake(table, pa.table({"id": [-1], "colour": ["red"]}), mode="append")
 
 
-@pytest.mark.parametrize("root", ["s3a://bucket/lake", "/data/lake [1]", "/data/a%20lake"])
+@pytest.mark.parametrize("root", ["s3://bucket/lake*", "/data/lake [1]", "/data/a%20lake"])
 def test_root_that_a_reader_or_writer_would_misread_is_refused(spark: SparkSession, root: str) -> None:
     with pytest.raises(InvalidInput, match="Set PTS_LAKE to another place"):
         Lake(spark, root)
