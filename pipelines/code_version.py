@@ -7,7 +7,7 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 MAKES_ROWS = (
     *("code_version.py", "contracts", "tables", "transforms", "graph.py", "session.py", "values.py", "wire_format.py"),
-    *(f"io/{system}" for system in ("delta", "duckdb", "kafka", "spark")),
+    *(f"io/{system}" for system in ("delta", "duckdb", "kafka", "spark", "storage")),
     *("state", "engine", "live", "maintenance", "replay"),
 )
 """The rooms of the code by which rows are read, made, corrected or put in place of others. Not what starts it, draws

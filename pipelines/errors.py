@@ -220,9 +220,20 @@ def printable(text: str, most: int | None = None) -> str:
     return shown if most is None or len(shown) <= most else f"{shown[:most]} … ({len(shown) - most:,} more characters)"
 
 
+STORE_ANSWER = re.compile(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?")
+"""What a store says of a refusal (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html)."""
+
+STORE_SILENT = re.compile(r"Error performing \w+ (https?://[^/\s]+)[\s\S]*error sending request")
+"""How delta-rs and obstore say that they had no answer."""
+
+
 def first_sentence(error: Exception) -> str:
     """The message of an engine's error on one line, without the excerpt of the query that DuckDB appends and without a
-    full stop: what a `PtsError` quotes.
+    full stop: what a `PtsError` quotes. Of an object store's refusal, the store's own words.
     """
+    if answer := STORE_ANSWER.search(str(error)):
+        return f"the store says {answer[1]}" + (f" ({printable(answer[2]).rstrip('.')})" if answer[2] else "")
+    if asked := STORE_SILENT.search(str(error)):
+        return f"the store at {asked[1]} does not answer"
     text = re.split(r"\n\s*(?:LINE \d+:|Error:)", without_colours(str(error)))[0]
     return " ".join(text.split()).rstrip(".")

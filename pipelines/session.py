@@ -144,9 +144,7 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     `LakeUnavailable` when $PTS_HOME cannot be written, `JavaEnded` when Java ends before the session is there.
     """
     is_in_store = "://" in settings.lake_root
-    jars = sorted((RUNTIME / "jars" / "spark").glob("*.jar"))
-    if is_in_store:
-        jars += [*sorted((RUNTIME / "jars" / "s3").glob("*.jar")), CONDITIONAL_CHECKPOINT]
+    jars = spark_jars(with_stores=is_in_store)
     if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
         raise SetupIncomplete(f"There is no Java runtime with Spark's jars under {RUNTIME}. Run `make setup`.")
     if ignored := leave_aside(os.environ):
@@ -208,6 +206,13 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     # Of accumulators in Python, which nothing here uses: its server would print a traceback when the JVM ends first.
     session.sparkContext._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
     return session
+
+
+def spark_jars(*, with_stores: bool) -> list[Path]:
+    """What Spark needs beside its own, with those for object stores or without."""
+    folders = ("spark", "s3") if with_stores else ("spark",)
+    jars = [jar for folder in folders for jar in sorted((RUNTIME / "jars" / folder).glob("*.jar"))]
+    return [*jars, CONDITIONAL_CHECKPOINT] if jars and with_stores else jars
 
 
 def with_retries(master: str) -> str:

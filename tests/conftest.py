@@ -12,9 +12,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.engine import schedule
 from pipelines.io.spark import spark_job
-from pipelines.session import close_session, open_session
-from pipelines.settings import Settings, Spark
+from pipelines.io.storage import access
+from pipelines.session import S3, close_session, open_session, spark_jars
+from pipelines.settings import Settings, Spark, Storage
 from pipelines.stack import stack
+from tests import stores
 from tests.brokers import embedded, empty_log
 from tests.calling import Call, Ended, Pts
 from tests.integration.pts_process import SHORT_LIVED
@@ -62,7 +64,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The product's own session, on two cores."""
     home = tmp_path_factory.mktemp("spark")
     settings = Settings(home=home, spark=Spark(master="local[2]", driver_memory_mb=4096, conf=SHORT_LIVED))
-    session = open_session(settings, "tests")
+    jars = ",".join(jar.as_uri() for jar in spark_jars(with_stores=True))
+    session = open_session(settings, "tests", {"spark.jars": jars})
     yield session
     close_session(session)
 
@@ -93,6 +96,37 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     stack.start(["broker"], settings, lambda _: None)
     yield settings.bootstrap_servers
     stack.stop(settings, lambda _: None)
+
+
+@pytest.fixture(scope="session")
+def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    """One object store for the whole session."""
+    with stores.object_store(tmp_path_factory.mktemp("store")) as storage:
+        yield storage
+
+
+@pytest.fixture
+def bucket(object_store: Storage) -> Iterator[str]:
+    """The URI of a bucket of the test's own, which this process reaches meanwhile."""
+    access.reach(object_store)
+    yield stores.new_bucket(object_store)
+    access.reach(Storage())
+
+
+@pytest.fixture
+def in_store_session(spark: SparkSession, object_store: Storage) -> Iterator[None]:
+    """Lets the tests' session reach the store, as one does that is opened for a lake there."""
+    reached = S3 | object_store.of_spark()
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    for name, value in reached.items():
+        if name.startswith("spark.hadoop."):
+            hadoop.set(name.removeprefix("spark.hadoop."), value)
+        else:
+            spark.conf.set(name, value)
+    yield
+    for name in reached:
+        if not name.startswith("spark.hadoop."):
+            spark.conf.unset(name)
 
 
 @pytest.fixture

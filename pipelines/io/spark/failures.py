@@ -88,6 +88,11 @@ CAUSES = (
         "The Kafka brokers stopped answering. Start again when they are back: the job goes on where it stopped.",
     ),
     Cause(
+        r"the store (says|at http)|S3Exception|SdkClientException|AWSClientIOException|Generic S3 error",
+        LakeUnavailable,
+        "The object store refuses, or does not answer. Nothing is lost: start again when it does.",
+    ),
+    Cause(
         r"Python worker exited unexpectedly|EOFException occurred while reading the port number",
         JavaEnded,
         "A process of Spark's tasks ended by itself, again and again: the machine may have no memory left for it. "

@@ -135,6 +135,7 @@ class _Lease:
         from pipelines.io.storage.objects import ObjectFiles
 
         self._files, self._name = ObjectFiles(root), name
+        self._files.check_conditions()
         self._term = _Term(_me(), note)
         self._tag = self._taken()
         _own_tokens.add(self._term.token)

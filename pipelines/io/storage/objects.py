@@ -4,9 +4,8 @@ DuckDB reads and writes its large files through this module, too.
 """
 
 import errno
-import json
 import os
-import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import S3Store, from_url
 
+from pipelines.errors import first_sentence
 from pipelines.io.storage import access
 from pipelines.io.storage.files import Entry
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
 SCHEME = "s3"
 NO_BUCKET = "<Code>NoSuchBucket</Code>"
-ANSWER = re.compile(r"<Code>([^<]*)</Code>(?:.*?<Message>([^<]*)</Message>)?", re.DOTALL)
-"""What a store says of a refusal (https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html)."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +105,17 @@ class ObjectFiles:
                 return None
             return Version(bytes(found.bytes()), str(found.meta["e_tag"]))
 
+    def check_conditions(self) -> None:
+        """Raises `OSError` for a store that overwrites what it was asked to create, or to replace if it was as before:
+        of two writers, both would believe that theirs is there.
+        """
+        name = f"_conditions/{uuid.uuid4().hex}"
+        first = self.put(name, b"first", None)
+        is_kept_to = first and not self.put(name, b"second", None) and not self.put(name, b"third", '"another"')
+        self.delete(name)
+        if not is_kept_to:
+            raise OSError(errno.ENOTSUP, "the store does not keep to conditional writes (If-None-Match and If-Match)")
+
     def put(self, name: str, content: bytes, instead_of: str | None) -> str | None:
         """Puts the content in place of that with a tag, or makes the object where None is given, and returns its tag;
         None when something else is there. No two contents may be the same: where the store's answer was lost, what is
@@ -158,15 +167,7 @@ def _said() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         if NO_BUCKET in str(error):
-            raise OSError(errno.EIO, told(str(error))) from error
+            raise OSError(errno.EIO, first_sentence(error)) from error
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) from error
     except BaseError as error:
-        raise OSError(errno.EIO, told(str(error))) from error
-
-
-def told(error: str) -> str:
-    """What clients say of a store's refusal, as one sentence without its full stop: the code, and the store's words."""
-    if found := ANSWER.search(error):
-        code, message = found[1], found[2]
-        return f"the store says {code}" + (f", {json.dumps(message.rstrip('.'))[1:-1]}" if message else "")
-    return error.strip().splitlines()[0].rstrip(".")
+        raise OSError(errno.EIO, first_sentence(error)) from error

@@ -1,0 +1,151 @@
+"""A lake in an object store: what a folder's is, whoever dies, freezes or comes second."""
+
+import json
+import signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pipelines import commands
+from pipelines.io.delta import data_files, delta_rs, duck
+from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.lake import Lake
+from pipelines.io.delta.table_log import TableLog, Transaction
+from pipelines.io.storage import access
+from pipelines.settings import Settings, Storage
+from pipelines.settings_variables import as_variables
+from pipelines.stack import simulate
+from tests.calling import Call
+from tests.comparison import assert_lake_equals_log
+from tests.docs.conftest import Documented
+from tests.integration.log_reader import read_log
+from tests.integration.pts_process import process, settings_of, wait_until
+from tests.io.delta.test_lake import COLOURS
+
+pytestmark = pytest.mark.long
+
+FEED = commands.Simulate(seed=11, packages=300, rate=0, count=3_000)
+GOES_ON = FEED.model_copy(update={"rate": 50, "count": 1_000_000, "resume": True})
+WRITERS, COMMITS = 3, 100
+TAKEOVER_SECONDS = 30.0
+
+
+def in_store(log: Settings, storage: Storage, bucket: str, **variables: str) -> dict[str, str]:
+    """The environment of a process whose lake is in the store."""
+    reached = as_variables(log.model_copy(update={"storage": storage}))
+    return settings_of(log, "lake") | reached | {"PTS_LAKE": f"{bucket}/pts"} | variables
+
+
+def test_lake_is_put_into_a_store_as_the_page_says(
+    documented: Documented, new_log: Settings, object_store: Storage, bucket: str, tmp_path: Path
+) -> None:
+    simulate.run(FEED, new_log)
+    secret = tmp_path / "secret"
+    secret.write_text("tests")
+    secret.chmod(0o600)
+    documented.environment |= settings_of(new_log, "lake")
+    names = {"BUCKET": bucket.removeprefix("s3://"), "ENDPOINT": object_store.endpoint}
+    said = documented.run("export PTS_LAKE", names | {"KEY_ID": "tests", "KEY_FILE": str(secret)})
+    assert "checks held" in said
+    assert_lake_equals_log(f"{bucket}/pts", read_log(new_log.bootstrap_servers))
+
+
+def test_every_command_does_in_a_store_what_it_does_in_a_folder(
+    call: Call, in_store_session: None, new_log: Settings, object_store: Storage, bucket: str
+) -> None:
+    environment, root = in_store(new_log, object_store, bucket), f"{bucket}/pts"
+
+    def done(*arguments: str) -> dict[str, Any]:
+        found = call([*arguments, "--json"], environment)
+        assert found.returncode == 0, (arguments, found.stderr[-3000:])
+        told: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+        return told
+
+    def succeeds(*arguments: str) -> str:
+        found = call(list(arguments), environment)
+        assert found.returncode == 0, (arguments, found.stderr[-3000:])
+        return found.stdout
+
+    simulate.run(FEED, new_log)
+    succeeds("stream", "--drain")
+    simulate.run(FEED.model_copy(update={"count": 4_000, "resume": True}), new_log)
+    succeeds("stream", "--drain")
+    log = read_log(new_log.bootstrap_servers)
+    assert_lake_equals_log(root, log)
+
+    succeeds("rebuild", "gold.stop_activity", "gold.remaining_stops")
+    day = log[0].timestamp
+    assert day
+    succeeds("compact")
+    plan = done("replay", "plan")
+    succeeds("replay", "build", plan["replay_id"])
+    assert not done("replay", "compare", plan["replay_id"])["undeclared"]
+    promoted = done("replay", "promote", plan["replay_id"])
+    assert_lake_equals_log(root, log)
+    done("replay", "rollback", plan["replay_id"])
+    assert done("replay", "verify")["verdict"] == "identical"
+    succeeds("quarantine", "list")
+    succeeds("report", str(promoted["batch_id"] + 1))
+    rows = json.loads(succeeds("sql", "SELECT count(*) AS n FROM silver.ship_events", "--engine", "spark", "--json"))
+    assert rows
+    assert "checks held" in succeeds("verify")
+    assert_lake_equals_log(root, log)
+
+
+def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
+    new_log: Settings, object_store: Storage, bucket: str, tmp_path: Path
+) -> None:
+    environment, root = in_store(new_log, object_store, bucket), f"{bucket}/pts"
+    simulate.run(FEED, new_log)
+    logs = [tmp_path / f"{name}.log" for name in ("feed", "first", "second")]
+    with process(GOES_ON.argv(), environment, logs[0]) as feed, process(["stream"], environment, logs[1]) as first:
+        wait_until(lambda: logs[1].read_text().count('"batch_id"') > 2, logs[1])
+        refused = logs[2].with_suffix(".refused")
+        with process(["stream"], environment, refused) as early:
+            assert early.wait(timeout=120) == 9
+        assert "already writes the lake" in refused.read_text()
+        first.send_signal(signal.SIGSTOP)
+        with process(["stream"], environment, logs[2]) as second:
+            wait_until(lambda: logs[2].read_text().count('"batch_id"') > 1, logs[2])
+            first.send_signal(signal.SIGCONT)
+            assert first.wait(timeout=60) == 9, logs[1].read_text()[-3000:]
+            assert "another" in logs[1].read_text().splitlines()[-1].lower()
+            seen = logs[2].read_text().count('"batch_id"')
+            wait_until(lambda: logs[2].read_text().count('"batch_id"') > seen, logs[2])
+            feed.send_signal(signal.SIGTERM)
+            feed.wait(timeout=60)
+            second.send_signal(signal.SIGTERM)
+            assert second.wait(timeout=120) == 0, logs[2].read_text()[-3000:]
+    with process(["stream", "--drain"], environment, logs[2]) as drain:
+        assert drain.wait(timeout=180) == 0, logs[2].read_text()[-3000:]
+    assert_lake_equals_log(root, read_log(new_log.bootstrap_servers))
+
+
+def commit_often(path: str, options: dict[str, str], writer: int) -> None:
+    """Adds rows, each by a commit, as a process does that knows of no other."""
+    access.reach_as(options)
+    duck.reach(path)
+    for number in range(COMMITS):
+        rows = pa.table({"id": [writer * COMMITS + number + 1], "colour": ["red"]})
+        cursor = duck.cursor()
+        cursor.register("rows_to_add", rows)
+        files = data_files.write(cursor, "FROM rows_to_add", COLOURS, path)
+        delta_rs.commit(opened(path), path, files, (), Transaction(f"writer-{writer}/colours", number))
+
+
+def test_of_many_writers_no_commit_is_lost_and_none_is_there_twice(bucket: str) -> None:
+    lake = Lake(None, f"{bucket}/lake")
+    lake.ensure(COLOURS)
+    path = lake.path(COLOURS)
+    with ProcessPoolExecutor(WRITERS, mp_context=get_context("spawn")) as pool:
+        for done in [pool.submit(commit_often, path, access.options(), writer) for writer in range(WRITERS)]:
+            done.result()
+    made = [change.transaction for change in TableLog(path).changes(after=0)]
+    assert len(made) == len(set(made)) == WRITERS * COMMITS
+    with duck.cursor() as cursor:
+        ids = [row[0] for row in cursor.execute(f"{lake.rows(COLOURS)} ORDER BY id").fetchall()]
+    assert ids == list(range(1, WRITERS * COMMITS + 1))

@@ -1,0 +1,98 @@
+import json
+import os
+import socket
+import time
+from pathlib import Path
+
+import obstore
+import pytest
+
+from pipelines.io.storage import locks, objects
+from pipelines.io.storage.files import files_at
+
+LEASE = "_live.lock"
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leases of less than a second."""
+    monkeypatch.setattr(locks, "LEASE_SECONDS", 0.6)
+    monkeypatch.setattr(locks, "RENEWED_EVERY_SECONDS", 0.1)
+    monkeypatch.setattr(locks, "POLL_SECONDS", 0.02)
+
+
+@pytest.fixture(params=["folder", "store"])
+def root(request: pytest.FixtureRequest, tmp_path: Path, hurried: None) -> str:
+    return f"{request.getfixturevalue('bucket')}/lake" if request.param == "store" else str(tmp_path / "lake")
+
+
+def test_lock_is_one_process_s_until_it_gives_it_back(root: str) -> None:
+    assert (locks.holder(root, LEASE), locks.note_of(root, LEASE)) == (None, None)
+    first = locks.locked(root, LEASE, "of code 1")
+    with pytest.raises(BlockingIOError):
+        locks.locked(root, LEASE)
+    assert locks.holder(root, LEASE) in (f"process {os.getpid()}", f"process {os.getpid()} on {socket.gethostname()}")
+    assert locks.note_of(root, LEASE) == "of code 1"
+    assert locks.is_mine(root, LEASE)
+    assert not first.is_lost
+    first.close()
+    assert locks.holder(root, LEASE) is None
+    assert not locks.is_mine(root, LEASE)
+    locks.locked(root, LEASE).close()
+
+
+def test_lease_that_is_not_renewed_is_the_next_one_s(
+    bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = f"{bucket}/lake"
+    monkeypatch.setattr(locks._Lease, "_renew", lambda _: None)
+    frozen = locks.locked(root, LEASE)
+    watched = locks.holder(root, LEASE)
+    began = time.monotonic()
+    second = locks.locked(root, LEASE, "second")
+    assert time.monotonic() - began >= locks.LEASE_SECONDS, "it may still be renewed"
+    assert watched is not None
+    assert frozen.is_lost
+    frozen.close()
+    assert locks.note_of(root, LEASE) == "second", "who has lost it does not give it back"
+    second.close()
+
+
+def test_lease_of_a_process_that_has_gone_runs_out(bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = f"{bucket}/lake"
+    monkeypatch.setattr(locks._Lease, "_renew", lambda _: None)
+    locks.locked(root, LEASE)
+    assert locks.holder(root, LEASE)
+    time.sleep(locks.LEASE_SECONDS)
+    assert locks.holder(root, LEASE) is None
+
+
+def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(bucket: str, hurried: None) -> None:
+    root = f"{bucket}/lake"
+    lease = locks.locked(root, LEASE)
+    time.sleep(2 * locks.LEASE_SECONDS)
+    assert not lease.is_lost
+    files_at(root).write(LEASE, json.dumps({"holder": "process 1 elsewhere", "token": "other"}))
+    deadline = time.monotonic() + 5
+    while not lease.is_lost and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert lease.is_lost
+    lease.close()
+    assert locks.holder(root, LEASE) == "process 1 elsewhere"
+
+
+def test_lease_that_the_store_gave_and_did_not_answer_is_had(
+    bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put = obstore.put
+
+    def put_twice(*arguments: object, **options: object) -> object:
+        put(*arguments, **options)  # type: ignore[arg-type]
+        return put(*arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(objects.obstore, "put", put_twice)
+    lease = locks.locked(f"{bucket}/lake", LEASE)
+    time.sleep(3 * locks.RENEWED_EVERY_SECONDS)
+    assert not lease.is_lost
+    lease.close()
+    assert locks.holder(f"{bucket}/lake", LEASE) is None
