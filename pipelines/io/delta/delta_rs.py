@@ -24,6 +24,7 @@ from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import opened
 from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
+from pipelines.io.delta.writer_term import TERM
 from pipelines.io.storage import access
 from pipelines.io.storage.files import files_at
 from pipelines.tables import Table
@@ -148,7 +149,7 @@ def commit(
         *(AddAction(file.name, file.byte_count, {}, now, True, file.statistics) for file in added),
         *(RemoveAction(name, True, now, there[f"{path}/{name}"], {}) for name in removed),
     ]
-    with _in_term(table, path):
+    with _made_once(table, path, transaction):
         table.create_write_transaction(
             actions,
             "append",
@@ -162,23 +163,28 @@ def begin_term(root: str, tables: Sequence[tuple[DeltaTable, str]]) -> None:
     """Begins a term of this process's as the writer of a lake, with a commit to each of its tables, which are given
     with their paths: from here on, no commit of a process that wrote the lake before is taken.
     """
-    writer_term.enter(root, 1 + max((writer_term.newest_term(table) for table, _ in tables), default=0))
+    term = 1 + max((writer_term.newest_term(table) for table, _ in tables), default=0)
+    writer_term.enter(root, term)
     for table, path in tables:
-        with _in_term(table, path):
+        with _made_once(table, path, Transaction(TERM, term)):
             table.create_write_transaction(
                 [], "append", table.schema(), commit_properties=signature(path), post_commithook_properties=NOTHING_MORE
             )
 
 
 @contextmanager
-def _in_term(table: DeltaTable, path: str) -> Iterator[None]:
-    """Raises `AnotherWriter` where a commit failed because another process has begun a term."""
+def _made_once(table: DeltaTable, path: str, transaction: Transaction) -> Iterator[None]:
+    """A commit that is there already, although it was refused, is made: the store's answer to the first try was lost.
+
+    Raises `AnotherWriter` where it was refused because another process has begun a term.
+    """
     try:
         yield
     except CommitFailedError:
         table.update_incremental()
         writer_term.check(table, path)
-        raise
+        if not has(table, transaction):
+            raise
 
 
 def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:
@@ -198,7 +204,7 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
         *(_linked(path, source, file) for file in wanted if file["path"] not in stay),
         *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
     ]
-    with _in_term(target, path):
+    with _made_once(target, path, transaction):
         _set_append_only(target, path, is_append_only=False)
         target.create_write_transaction(
             actions, "append", target.schema(), commit_properties=signature(path, transaction)
@@ -216,7 +222,7 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
     """
     writer_term.check(target := opened(path), path)
     if not has(target, transaction):
-        with _in_term(target, path):
+        with _made_once(target, path, transaction):
             target.restore(version, commit_properties=signature(path, transaction))
 
 
