@@ -38,7 +38,7 @@ KNOWN_TEXTS = {
 }
 """How the texts of licences begin, without the space around their lines."""
 
-PARTS_OF_OTHERS = re.compile(r"nameless-login\.jar|jrt-fs\.jar|py4j0.*\.jar")
+PARTS_OF_OTHERS = re.compile(r"(nameless-login|conditional-checkpoint)\.jar|jrt-fs\.jar|py4j0.*\.jar")
 """Compiled by the set-up; a part of the Java runtime; a second copy of a jar, within a Python package."""
 
 

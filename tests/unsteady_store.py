@@ -72,7 +72,8 @@ class Handler(BaseHTTPRequestHandler):
         if self.command == "PUT" and (lost := self.faults.get("lost")) and re.search(str(lost), self.path):
             del self.faults["lost"]
             self.close_connection = True
-            return self.connection.close()
+            self.connection.close()
+            return None
         return self._answer(status, headers, content)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_request  # noqa: N815 as http.server wants it

@@ -8,6 +8,7 @@ from lab.mutations import (
     of_records,
     of_reports,
     of_sealing,
+    of_stores,
     of_the_job,
     of_windows,
 )
@@ -23,6 +24,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of_history.MUTATIONS,
     *of_compaction.MUTATIONS,
     *of_sealing.MUTATIONS,
+    *of_stores.MUTATIONS,
 )
 
 __all__ = ["MUTATIONS", "Mutation"]

@@ -200,7 +200,7 @@ MUTATIONS = (
     ),
     Mutation(
         EXACTLY_ONCE, "a write carries none",
-        SIGNATURE, "[AppTransaction(transaction.app_id, transaction.version)] if transaction else None", "None", ADD,
+        SIGNATURE, "[AppTransaction(transaction.app_id, transaction.version)] if transaction else []", "[]", ADD,
     ),
     Mutation(
         OFFSETS, "the end is within",

@@ -126,7 +126,7 @@ MUTATIONS = (
         UNSEALING,
         '"detail": f"regexp_replace(detail, ',
         '"detail": f"coalesce(detail, ',
-        f"{SHOWN}::test_values_are_opened_or_masked_and_other_bytes_are_what_they_are[path]",
+        f"{SHOWN}::test_values_are_opened_or_masked_and_other_bytes_are_what_they_are",
     ),
     Mutation(
         CLOSED,

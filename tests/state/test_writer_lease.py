@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
-from pipelines.state.handover import handed_over
 from pipelines.state.writer_lease import writer_lease
 
 
@@ -28,12 +27,6 @@ def test_lake_is_free_again_when_the_job_has_ended(tmp_path: Path) -> None:
 def test_two_lakes_may_have_a_job_each(tmp_path: Path) -> None:
     with writer_lease(str(tmp_path / "one")), writer_lease(str(tmp_path / "other")):
         assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "other"]
-
-
-def test_lake_at_a_uri_gets_no_lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with writer_lease(tmp_path.as_uri()), writer_lease(tmp_path.as_uri()), handed_over(tmp_path.as_uri()):
-        assert list(tmp_path.iterdir()) == []
 
 
 def test_lake_that_cannot_be_written_is_refused_by_its_name(tmp_path: Path) -> None:

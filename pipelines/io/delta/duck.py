@@ -13,7 +13,7 @@ MEMORY_LIMIT = "1GiB"
 """What it holds of rows; beyond that, it works on disk."""
 
 _stores = set[str]()
-"""Schemes of the roots that it must reach."""
+"""Roots in object stores that it must reach."""
 
 
 def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -30,16 +30,16 @@ def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
 def reach(root: str) -> None:
     """Lets this process's DuckDB, from here on, read and write below a root, also in an object store."""
     if is_in_store(root):
-        _stores.add(root.partition("://")[0])
+        _stores.add(root)
 
 
 def reach_stores(connection: duckdb.DuckDBPyConnection) -> None:
     """Lets a DuckDB reach what this process's own does."""
-    for scheme in _stores:
-        if not connection.filesystem_is_registered(scheme):
-            from pipelines.io.storage.objects import file_system
+    if _stores:
+        from pipelines.io.storage.objects import SCHEME, file_system
 
-            connection.register_filesystem(file_system(scheme))
+        if not connection.filesystem_is_registered(SCHEME):
+            connection.register_filesystem(file_system())
 
 
 def spill_folder() -> str:

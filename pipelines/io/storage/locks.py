@@ -68,7 +68,7 @@ def is_mine(root: str, name: str) -> bool:
     """Whether this process holds the lock."""
     if is_in_store(root):
         term = _watch(root, name).term()
-        return bool(term) and term.token in _own_tokens
+        return term is not None and term.token in _own_tokens
     return pid_lock.holder(Path(root, name)) == os.getpid()
 
 
@@ -161,7 +161,7 @@ class _Lease:
             found = self._files.version(self._name)
             first = first or found
             if found is None or _Term.parse(found.content).holder is None or time.monotonic() - since > LEASE_SECONDS:
-                if tag := self._files.put(self._name, bytes(self._term), found and found.tag):
+                if tag := self._files.put(self._name, bytes(self._term), found.tag if found else None):
                     return tag
             elif first and found.tag != first.tag:
                 raise BlockingIOError

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
@@ -22,8 +22,9 @@ from pipelines.io.storage.files import Entry
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem
+    from obstore import UpdateVersion
 
-SCHEME = "s3"
+SCHEME: Final = "s3"
 NO_BUCKET = "<Code>NoSuchBucket</Code>"
 
 
@@ -123,18 +124,18 @@ class ObjectFiles:
         """
         with _said():
             try:
-                mode = {"e_tag": instead_of} if instead_of else "create"
+                mode: UpdateVersion | Literal["create"] = {"e_tag": instead_of} if instead_of else "create"
                 return str(obstore.put(self._store, name, content, mode=mode)["e_tag"])
             except (AlreadyExistsError, PreconditionError, FileNotFoundError):
                 there = self.version(name)
         return there.tag if there and there.content == content else None
 
 
-def file_system(scheme: str) -> "AbstractFileSystem":
-    """The stores of a scheme as DuckDB reads and writes them."""
+def file_system() -> "AbstractFileSystem":
+    """The store as DuckDB reads and writes it."""
     from obstore.fsspec import FsspecStore
 
-    return FsspecStore(scheme, **_arguments())
+    return FsspecStore(SCHEME, **_arguments())
 
 
 def _arguments() -> dict[str, Any]:

@@ -45,8 +45,8 @@ def test_every_kind_of_commit_is_signed(tmp_path: Path) -> None:
         delta_rs.take_over(path, other.path(COLOURS), 1, Transaction("promote-x/colours", 10, batch_id=10))
     delta_rs.restore(path, 8, Transaction("d/colours", 11, batch_id=11))
     delta_rs.replace_constraint(path, "id_is_positive", "id >= 0")
-    delta_rs._set_append_only(DeltaTable(path), is_append_only=True)
-    delta_rs._set_append_only(DeltaTable(path), is_append_only=False)
+    delta_rs._set_append_only(DeltaTable(path), path, is_append_only=True)
+    delta_rs._set_append_only(DeltaTable(path), path, is_append_only=False)
     files.join(path)
     files.order(path, ["id"])
 

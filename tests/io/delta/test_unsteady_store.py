@@ -8,7 +8,7 @@ import pytest
 from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
-from pipelines.io.storage import access, objects
+from pipelines.io.storage import access
 from pipelines.settings import Storage
 from tests import stores
 from tests.io.delta.test_lake import COLOURS, rows
@@ -19,9 +19,10 @@ from tests.unsteady_store import UnsteadyStore, unsteady
 def store(object_store: Storage) -> Iterator[UnsteadyStore]:
     with unsteady(object_store) as found:
         access.reach(found.storage)
+        duck._database.cache_clear()  # what it has reached, it goes on to reach
         yield found
         access.reach(Storage())
-        objects._store.cache_clear()
+        duck._database.cache_clear()
 
 
 @pytest.fixture

@@ -15,6 +15,8 @@ from deltalake import DeltaTable, write_deltalake
 
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.storage import access
+from pipelines.io.storage.files import files_at
 
 AT = datetime(2024, 5, 1, 23, 30, 0, 123456, tzinfo=UTC)
 SCANS = pa.schema(
@@ -50,10 +52,10 @@ def commit(path: Path, version: int, *actions: dict[str, object]) -> None:
     log.write_text("\n".join(json.dumps(action) for action in actions))
 
 
-@pytest.fixture(params=["path", "uri"])
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The root of a lake, once as a folder (DuckDB's Parquet reader), once as a URI (Arrow datasets)."""
-    return str(tmp_path) if request.param == "path" else tmp_path.as_uri()
+@pytest.fixture
+def lake(tmp_path: Path) -> str:
+    """The root of a lake."""
+    return str(tmp_path)
 
 
 @pytest.fixture
@@ -356,6 +358,26 @@ def test_of_the_lake_nothing_can_be_read_but_the_live_files_of_the_tables(lake: 
     with pytest.raises(InvalidInput, match="Permission Error"):
         LakeReader(lake).answer(sql)
     assert LakeReader(lake).answer("FROM silver.ship_events").num_rows == 1
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "read_parquet('{lake}/silver/ship_events/dead.parquet')",
+        "read_text('{lake}/_live.lock')",
+        "glob('{lake}/**')",
+        "read_parquet('{lake}/silver/ship_events/*.parquet')",
+        "read_text('s3://another/secret')",
+        "read_text('/etc/passwd')",
+    ],
+)
+def test_of_a_store_nothing_can_be_read_but_the_live_files_of_the_tables(bucket: str, rows: str) -> None:
+    scans = pa.table({"tracking_number": [41]})
+    write_deltalake(f"{bucket}/silver/ship_events", scans, storage_options=access.options())
+    files_at(bucket).write("_live.lock", "of nobody's concern")
+    with pytest.raises(InvalidInput, match="Permission Error"):
+        LakeReader(bucket).answer(f"SELECT * FROM {rows.format(lake=bucket)} -- silver.ship_events")
+    assert LakeReader(bucket).answer("FROM silver.ship_events").num_rows == 1
 
 
 def test_what_has_no_room_in_memory_goes_to_a_folder_that_nobody_can_have_made_before(tmp_path: Path) -> None:

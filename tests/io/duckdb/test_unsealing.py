@@ -35,8 +35,8 @@ def cleared(store: KeyStore, tmp_path: Path) -> Iterator[Clearance]:
         yield clearance
 
 
-@pytest.fixture(params=["path", "uri"])
-def reader(request: pytest.FixtureRequest, store: KeyStore, tmp_path: Path) -> LakeReader:
+@pytest.fixture
+def reader(store: KeyStore, tmp_path: Path) -> LakeReader:
     """Of a lake with a sealed scan of package 42, one of 43, one of 44 in clear, and values in quarantine."""
     with store.minting() as keys:
         rows = [
@@ -55,7 +55,7 @@ def reader(request: pytest.FixtureRequest, store: KeyStore, tmp_path: Path) -> L
     ]
     rejected = [{**each, "kafka_topic": "ship-events"} for each in rejected]
     write_deltalake(tmp_path / "lake/silver/quarantine", pa.Table.from_pylist(rejected, QUARANTINE))
-    return LakeReader(str(tmp_path / "lake") if request.param == "path" else (tmp_path / "lake").as_uri())
+    return LakeReader(str(tmp_path / "lake"))
 
 
 def rows(answer: pa.Table) -> list[tuple[Any, ...]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import obstore
 import pytest
 
-from pipelines.io.storage import locks, objects
+from pipelines.io.storage import locks
 from pipelines.io.storage.files import files_at
 
 LEASE = "_live.lock"
@@ -90,7 +90,7 @@ def test_lease_that_the_store_gave_and_did_not_answer_is_had(
         put(*arguments, **options)  # type: ignore[arg-type]
         return put(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(objects.obstore, "put", put_twice)
+    monkeypatch.setattr(obstore, "put", put_twice)
     lease = locks.locked(f"{bucket}/lake", LEASE)
     time.sleep(3 * locks.RENEWED_EVERY_SECONDS)
     assert not lease.is_lost

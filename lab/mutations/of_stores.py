@@ -1,0 +1,73 @@
+"""What an object store does not do by itself: keep others out, and tell what became of a request."""
+
+from lab.mutations.mutation import Mutation
+
+TERM = "pipelines/io/delta/writer_term.py"
+SIGNATURE = "pipelines/io/delta/signature.py"
+DELTA_RS = "pipelines/io/delta/delta_rs.py"
+TABLE_LOG = "pipelines/io/delta/table_log.py"
+LOCKS = "pipelines/io/storage/locks.py"
+OBJECTS = "pipelines/io/storage/objects.py"
+READER = "pipelines/io/duckdb/reader.py"
+
+TERMS = "tests/io/delta/test_writer_term.py"
+LEASES = "tests/io/storage/test_locks.py"
+FILES = "tests/io/storage/test_files.py"
+UNSTEADY = "tests/io/delta/test_unsteady_store.py"
+
+FROZEN = "A process that was frozen while it had the lease commits nothing once another has it"
+LEASED = "A lease is one process's for as long as it renews it, and then another's"
+ANSWERS = "What a store has done is done once, also where its answer is lost"
+
+MUTATIONS = (
+    Mutation(
+        FROZEN, "a newer term that a table's log tells is not looked at",
+        TERM, "if own is not None and newest > own:", "if own is not None and newest < own:",
+        f"{TERMS}::test_process_that_was_overtaken_commits_nothing_more",
+    ),
+    Mutation(
+        FROZEN, "commits do not carry their term",
+        SIGNATURE, "        marks.append(AppTransaction(TERM, term))", "        pass",
+        f"{TERMS}::test_commit_on_a_table_as_it_was_before_the_new_term_is_refused_by_delta",
+    ),
+    Mutation(
+        FROZEN, "a term is begun with the number of the last one",
+        DELTA_RS, "term = 1 + max(", "term = max(",
+        f"{TERMS}::test_process_that_was_overtaken_commits_nothing_more",
+    ),
+    Mutation(
+        FROZEN, "the commit that begins a term counts as a change of rows",
+        TABLE_LOG, "if mark.app_id != TERM]", "]",
+        f"{TERMS}::test_terms_change_nothing_that_a_table_s_log_tells",
+    ),
+    Mutation(
+        LEASED, "it is taken while it may still be renewed",
+        LOCKS, "or time.monotonic() - since > LEASE_SECONDS:", "or time.monotonic() - since > 0:",
+        f"{LEASES}::test_lease_that_is_not_renewed_is_the_next_one_s",
+    ),
+    Mutation(
+        LEASED, "one that has run out counts as held",
+        LOCKS, "has_run_out = time.monotonic() - self._since > LEASE_SECONDS", "has_run_out = False",
+        f"{LEASES}::test_lease_of_a_process_that_has_gone_runs_out",
+    ),
+    Mutation(
+        LEASED, "who has lost it does not learn so",
+        LOCKS, "                self._was_taken = True", "                pass",
+        f"{LEASES}::test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it",
+    ),
+    Mutation(
+        LEASED, "a store is taken that lets both writers write",
+        LOCKS, "        self._files.check_conditions()\n", "",
+        f"{FILES}::test_store_that_ignores_conditions_is_refused",
+    ),
+    Mutation(
+        ANSWERS, "an object that is there already counts as another's",
+        OBJECTS, "return there.tag if there and there.content == content else None", "return None",
+        f"{LEASES}::test_lease_that_the_store_gave_and_did_not_answer_is_had",
+    ),
+    Mutation(
+        ANSWERS, "a commit that is there already counts as refused",
+        DELTA_RS, "        if not has(table, transaction):\n            raise\n", "        raise\n",
+        f"{UNSTEADY}::test_write_of_which_the_answer_is_lost_is_made_once[_delta_log/0+1\\\\.json]",
+    ),
+)  # fmt: skip
