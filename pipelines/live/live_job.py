@@ -229,7 +229,7 @@ class LiveJob:
         handover, delegate = self._handover, self._delegate
         if handover:
             handover.check()
-        request = handover.request if handover else None
+        request = handover.request if handover and handover.is_time_to_look() else None
         if handover is None or request is None:
             return
         if (command := request.command) and delegate:

@@ -1,6 +1,5 @@
 """`pts replay plan`: what a replay would read, from where, what it needs, and whether it can succeed."""
 
-import shutil
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -15,6 +14,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import OffsetRange, Offsets, divided, ranges_between
+from pipelines.io.storage.files import files_at
 from pipelines.live.resume import check_ends, check_partitions
 from pipelines.progress import part
 from pipelines.settings import Settings
@@ -83,7 +83,7 @@ class Plan:
         sources: What is read, in the order of topic, partition and offset.
         records: Records by topic.
         rows: Rows of the live tables at the as-of batch, by table: what is rebuilt.
-        needed_bytes, free_bytes: Disk.
+        needed_bytes, free_bytes: Disk; none is known of a store.
         estimated_seconds: By the speed of the ledger's ten largest batches; None when it has none.
         begin, end, steps: See `Replay`.
     """
@@ -94,7 +94,7 @@ class Plan:
     records: Mapping[str, int]
     rows: Mapping[str, int]
     needed_bytes: int
-    free_bytes: int
+    free_bytes: int | None
     estimated_seconds: float | None
     begin: Offsets
     end: Offsets
@@ -144,8 +144,8 @@ def plan_until(at: Snapshot, settings: Settings) -> Plan:
     records = {row["topic"]: row["records"] for row in reader.query(TOTALS, [at.batch_id]).to_pylist()}
     rows, sizes = _rows_and_bytes(LakeReader(root, at.versions))
     _check_bronze(reader, sources, records, end)
-    needed, free = int(sum(sizes.values()) * SPARE), shutil.disk_usage(root).free
-    if free < needed:
+    needed, free = int(sum(sizes.values()) * SPARE), files_at(root).free_bytes()
+    if free is not None and free < needed:
         raise LakeUnavailable(
             f"A replay needs about {needed / 2**20:,.0f} MiB for its tables, and {root} has {free / 2**20:,.0f} MiB "
             "free. Make room: `pts replay list` shows older ones that `pts replay drop` deletes."

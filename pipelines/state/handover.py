@@ -19,7 +19,7 @@ from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
 from pipelines.errors import AnotherWriter, PtsError, error_of, warn
 from pipelines.io.spark.failures import explained
-from pipelines.io.storage.files import files_at
+from pipelines.io.storage.files import files_at, is_in_store
 from pipelines.io.storage.locks import holder, note_of
 from pipelines.progress import part
 from pipelines.state.exclusion import PATIENCE_SECONDS, POLL_SECONDS, delegated, deleting_files, patiently
@@ -30,6 +30,8 @@ REQUEST, REPLY = "_request.lock", "_request.answer"
 
 WARNING_SECONDS = 60.0
 """How often a live job says that it still waits for the lease."""
+
+LOOKS_APART_SECONDS = 1.0
 
 
 class _Sender(BaseModel):
@@ -103,11 +105,20 @@ class Handover:
     def __init__(self, lease: WriterLease) -> None:
         self._lease = lease
         self._root = lease.lake_root
+        self._looked_at = 0.0
 
     @property
     def request(self) -> HandoverRequest | None:
         """The request of the command that waits; None when none does, or when it has its reply."""
         return waiting_request(self._root)
+
+    def is_time_to_look(self) -> bool:
+        """Whether a request may be looked for again: in a store, each look is a request to it."""
+        now = time.monotonic()
+        if is_in_store(self._root) and now - self._looked_at < LOOKS_APART_SECONDS:
+            return False
+        self._looked_at = now
+        return True
 
     def check(self) -> None:
         """Raises `AnotherWriter` when the lease ran out."""

@@ -24,7 +24,8 @@ def plan_page(found: "Plan") -> Iterator[str]:
         offsets = f"offsets {source.start_offset:,} to {source.end_offset:,}"
         yield f"{source.topic}/{source.partition}: {offsets} from {source.source}"
     yield from (f"{name}: {count:,} rows" for name, count in found.rows.items())
-    yield f"Disk: {found.needed_bytes / MIB:,.0f} MiB needed, {found.free_bytes / MIB:,.0f} MiB free"
+    free = "" if found.free_bytes is None else f", {found.free_bytes / MIB:,.0f} MiB free"
+    yield f"Disk: {found.needed_bytes / MIB:,.0f} MiB needed{free}"
     yield f"Time: {'unknown' if found.estimated_seconds is None else f'about {found.estimated_seconds:,.0f} s'}"
 
 

@@ -7,21 +7,21 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.dataset as ds
 from deltalake import DeltaTable, PostCommitHookProperties, Schema
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipelines.io.delta import writer_term
+from pipelines.io.delta import duck, writer_term
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
 from pipelines.io.delta.writer_term import TERM
@@ -73,10 +73,9 @@ def rows(table: DeltaTable, path: str, column: str, spans: Spans) -> pa.Table:
     found = files(table, path, column, wanted)
     if not found:
         return pa.table({})
-    within = pc.scalar(False)
-    for begin, end in wanted:
-        within |= (pc.field(column) >= begin) & (pc.field(column) < end)
-    return ds.dataset(found, format="parquet").to_table(filter=within)
+    within = " OR ".join(f"({column} >= {begin} AND {column} < {end})" for begin, end in wanted)
+    with closing(duck.cursor()) as cursor:
+        return cursor.sql(f"FROM {parquet_rows(file_list(found))} WHERE {within}").to_arrow_table()
 
 
 def greatest(table: DeltaTable, column: str) -> int | None:

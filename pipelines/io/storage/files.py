@@ -62,6 +62,9 @@ class Files(Protocol):
     def delete_folder(self, folder: str) -> bool:
         """Deletes the folder with all that is in it; tells whether there was one."""
 
+    def free_bytes(self) -> int | None:
+        """How much there is room for; None in a store, which tells of no end."""
+
     def rename_to(self, root: str) -> None:
         """Gives the root another name, if it is there; in a store, a file at a time."""
 
@@ -107,6 +110,9 @@ class FolderFiles:
         if is_there := path.is_dir():
             shutil.rmtree(path)
         return is_there
+
+    def free_bytes(self) -> int | None:
+        return shutil.disk_usage(self.root).free
 
     def rename_to(self, root: str) -> None:
         with suppress(FileNotFoundError):

@@ -83,6 +83,9 @@ class ObjectFiles:
                 obstore.delete(self._store, [each["path"] for each in portion])
         return was_there
 
+    def free_bytes(self) -> int | None:
+        return None
+
     def rename_to(self, root: str) -> None:
         bucket, prefix = _parts(root)
         with _said():
