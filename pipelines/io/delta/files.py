@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 
 from pipelines.io.delta.delta_table import has_long_log, opened
 from pipelines.io.delta.signature import signature
-from pipelines.io.storage.files import Entry, files_at
+from pipelines.io.storage.entry import Entry
+from pipelines.io.storage.files import files_at
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""

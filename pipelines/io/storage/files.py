@@ -2,30 +2,12 @@
 
 import os
 import shutil
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from pipelines.io.processes.atomic_file import write_whole
-
-
-@dataclass(frozen=True)
-class Entry:
-    """What is in a folder.
-
-    Attributes:
-        name: Without the folders above.
-        byte_count: How large it is; 0 for a folder.
-        modified_at: In seconds since the Unix epoch, by the storage's clock; 0 for a folder.
-        is_folder: Whether it is one itself.
-    """
-
-    name: str
-    byte_count: int
-    modified_at: float
-    is_folder: bool
+from pipelines.io.storage.entry import Entry
 
 
 class Files(Protocol):
@@ -145,8 +127,3 @@ def files_at(root: str) -> Files:
 
         return ObjectFiles(root)
     return FolderFiles(root)
-
-
-def total_bytes(entries: Iterable[Entry]) -> int:
-    """How large they are together."""
-    return sum(entry.byte_count for entry in entries)

@@ -18,7 +18,7 @@ from obstore.store import S3Store, from_url
 
 from pipelines.errors import first_sentence
 from pipelines.io.storage import access
-from pipelines.io.storage.files import Entry
+from pipelines.io.storage.entry import Entry
 
 if TYPE_CHECKING:
     from fsspec import AbstractFileSystem

@@ -4,7 +4,8 @@ import obstore
 import pytest
 
 from pipelines.errors import LakeUnavailable
-from pipelines.io.storage.files import Entry, Files, files_at
+from pipelines.io.storage.entry import Entry
+from pipelines.io.storage.files import Files, files_at
 from pipelines.io.storage.objects import ObjectFiles
 from pipelines.state.writer_lease import writer_lease
 
