@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from pipelines.settings import Settings, load_settings
+from pipelines.settings import Settings, Storage, load_settings
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,18 @@ def test_lake_is_a_folder_however_it_is_written(lake: str, root: str, monkeypatc
 def test_lake_elsewhere_is_refused(lake: str) -> None:
     with pytest.raises(ValidationError, match="neither a folder nor s3://bucket/name"):
         Settings(lake=lake)
+
+
+def test_store_beyond_this_machine_is_asked_by_tls_alone() -> None:
+    assert Storage(endpoint="http://127.0.0.1:9000").endpoint
+    assert Storage(endpoint="https://store.example:9000").endpoint
+    with pytest.raises(ValidationError, match="in plain text"):
+        Storage(endpoint="http://store.example:9000")
+
+
+def test_key_of_a_store_needs_its_secret() -> None:
+    with pytest.raises(ValidationError, match="go together"):
+        Storage(access_key_id="pts")
 
 
 def test_home_may_be_told_as_a_shell_would_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

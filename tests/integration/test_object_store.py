@@ -5,6 +5,7 @@ import signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +21,7 @@ from pipelines.settings import Settings, Storage
 from pipelines.settings_variables import as_variables
 from pipelines.stack import simulate
 from tests.calling import Call
+from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import process, settings_of, wait_until
@@ -79,10 +81,20 @@ def test_every_command_does_in_a_store_what_it_does_in_a_folder(
 def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
     new_log: Settings, object_store: Storage, bucket: str, tmp_path: Path
 ) -> None:
-    environment, root = in_store(new_log, object_store, bucket), f"{bucket}/pts"
+    """Nor is the secret of the store seen, of which all these processes make use."""
+    canary, root = token_hex(16), f"{bucket}/pts"
+    secret = tmp_path / "secret"
+    secret.write_text(canary)
+    secret.chmod(0o600)
+    told = object_store.model_dump(exclude={"secret_access_key"}) | {"secret_access_key_file": str(secret)}
+    environment = in_store(new_log, Storage.model_validate(told), bucket)
     simulate.run(FEED, new_log)
     logs = [tmp_path / f"{name}.log" for name in ("feed", "first", "second")]
-    with process(GOES_ON.argv(), environment, logs[0]) as feed, process(["stream"], environment, logs[1]) as first:
+    with (
+        watched(new_log.home, {"storage": canary}) as seen,
+        process(GOES_ON.argv(), environment, logs[0]) as feed,
+        process(["stream"], environment, logs[1]) as first,
+    ):
         wait_until(lambda: logs[1].read_text().count('"batch_id"') > 2, logs[1])
         refused = logs[2].with_suffix(".refused")
         with process(["stream"], environment, refused) as early:
@@ -103,6 +115,9 @@ def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
     with process(["stream", "--drain"], environment, logs[2]) as drain:
         assert drain.wait(timeout=180) == 0, logs[2].read_text()[-3000:]
     assert_lake_equals_log(root, read_log(new_log.bootstrap_servers))
+    assert any("java" in program for program in seen.programs)
+    assert not seen.leaks
+    assert not in_files(new_log.home, {"storage": canary}) - {("storage", "secret")}
 
 
 def commit_often(path: str, options: dict[str, str], writer: int) -> None:
