@@ -6,12 +6,14 @@ two tasks have kept are looked through once more.
 """
 
 import pickle
+import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import chain
+from pathlib import Path
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection as Cursor
@@ -23,6 +25,7 @@ from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import Tables
 from pipelines.io.delta.readable_lake import rows_of
 from pipelines.io.storage import access
+from pipelines.io.storage.files import is_in_store
 from pipelines.tables import Table
 from pipelines.transforms.expiry import moment
 from pipelines.transforms.windows import hour_of, hour_spans
@@ -133,6 +136,7 @@ def _task(
         access.reach_as(stores)
         for flow in flows:
             duck.reach(flow.folder)
+            _check_shared(flow.folder)
         with closing(duck.cursor(threads=1)) as cursor:
             cursor.register("arriving", pa.RecordBatchReader.from_batches(first.schema, chain([first], batches)))
             columns = f"* REPLACE ({HEADERS}), {moment(ingested_at)} AS ingested_at"
@@ -143,6 +147,12 @@ def _task(
         yield pa.RecordBatch.from_pydict({"written": [pickle.dumps(Written(read_count, rejected_count, files))]})
 
     return run
+
+
+def _check_shared(folder: str) -> None:
+    """Raises `FileNotFoundError` where a worker does not see a table's folder, and would make one of its own."""
+    if not is_in_store(folder) and not Path(folder, "_delta_log").exists():
+        raise FileNotFoundError(f"the folder {folder} is not there on {socket.gethostname()}, where Spark runs tasks")
 
 
 def _files(cursor: Cursor, flow: RecordFlow) -> list[DataFile]:

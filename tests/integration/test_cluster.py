@@ -13,6 +13,7 @@ import pytest
 
 from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
+from pipelines.errors import LakeUnavailable
 from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.java_process import as_properties
@@ -22,7 +23,7 @@ from pipelines.stack import simulate
 from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import SHORT_LIVED, newest_row, process, settings_of, wait_for, wait_until
+from tests.integration.pts_process import SHORT_LIVED, newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
 
@@ -39,10 +40,15 @@ CLOSED = SECRET | {
 }
 """What master and workers need so that nobody without the secret can give them work."""
 
+WITHOUT = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none "$0"; exec "$@"']
+"""A command that hides a folder from the command that follows it."""
+
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """A Spark standalone master with two workers on loopback, which share a secret; gives its URL."""
+def cluster(folder: Path, hidden: Path | None = None) -> Iterator[str]:
+    """A Spark standalone master with two workers on loopback, which share a secret; gives its URL. A folder may be
+    hidden from the workers, as one that their machines have not mounted.
+    """
     properties = folder / "spark.properties"
     properties.write_text(as_properties(CLOSED))
     port, ui_port = unused_ports()
@@ -60,8 +66,9 @@ def cluster(folder: Path) -> Iterator[str]:
             ("first", [*worker, "--webui-port", "0", "--work-dir", str(folder / "first"), url]),
             ("second", [*worker, "--webui-port", "0", "--work-dir", str(folder / "second"), url]),
         ]:
+            without = [*WITHOUT, str(hidden)] if hidden and name != "master" else []
             with (folder / f"{name}.log").open("wb") as out:
-                started.append(subprocess.Popen([*java, *command], env=environment, stdout=out, stderr=out))
+                started.append(subprocess.Popen([*without, *java, *command], env=environment, stdout=out, stderr=out))
         wait_for(folder / "master.log", "Registering worker", count=2)
         yield url
     finally:
@@ -73,10 +80,7 @@ def cluster(folder: Path) -> Iterator[str]:
 def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
     with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
         simulate.run(FEED, settings)
-        on_cluster = SECRET | {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
-        conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
-        environment = settings_of(settings, "cluster", PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
-        environment |= {"PTS_STREAM__FOLLOW_SECONDS": "1"}
+        environment = on(url, settings, "cluster") | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
         with process(["stream"], environment, tmp_path / "job.log") as job:
             wait_for(tmp_path / "job.log", '"batch_id"')
             assert shown_to_everybody(b"CoarseGrainedExecutorBackend")
@@ -90,6 +94,25 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
             assert job.wait(timeout=60) == 0
         assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
     assert permitted_beyond(0o077, settings.home / "cluster") == {}, "whatever the umask of the workers is"
+
+
+def on(url: str, settings: Settings, lake: str) -> dict[str, str]:
+    """The environment of a job on the cluster."""
+    on_cluster = SECRET | {"spark.executor.memory": "700m", "spark.driver.host": "127.0.0.1"}
+    conf = json.dumps(SHORT_LIVED | on_cluster | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"})
+    return settings_of(settings, lake, PTS_SPARK__MASTER=url, PTS_SPARK__CONF=conf)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may hide a folder from a process")
+def test_folder_that_the_workers_do_not_have_is_refused(broker: str, tmp_path: Path) -> None:
+    hidden = tmp_path / "lakes"
+    hidden.mkdir()
+    with empty_log(broker, tmp_path) as settings, cluster(tmp_path, hidden) as url:
+        simulate.run(FEED, settings)
+        refused = pts(["stream", "--drain"], on(url, settings, "lakes/lake"))
+    assert refused.returncode == LakeUnavailable.exit_code, refused.stderr
+    assert "The lake is a folder that not all workers have." in refused.stderr
+    assert not list(hidden.rglob("*.parquet"))
 
 
 def shown_to_everybody(word: bytes) -> list[int]:
