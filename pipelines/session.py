@@ -106,9 +106,18 @@ S3 = {
 LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 """Nothing that runs in this process listens beyond the loopback interface."""
 
-CLUSTER = {"spark.authenticate": "true", "spark.network.crypto.enabled": "true", "spark.io.encryption.enabled": "true"}
-"""Who can reach the ports of driver and executors has nothing of it without the secret; what they send each other, and
-what they put on local disks, is encrypted."""
+CLUSTER = {
+    # Who can reach the ports of driver and executors has nothing of it without the secret; what they send each other,
+    # and what they put on local disks, is encrypted.
+    "spark.authenticate": "true",
+    "spark.network.crypto.enabled": "true",
+    "spark.io.encryption.enabled": "true",
+    # A worker that is cut off is given up, and its tasks run elsewhere, before a batch is half a minute late; by
+    # default after two minutes.
+    "spark.executor.heartbeatInterval": "4s",
+    "spark.network.timeout": "16s",
+}
+"""On machines of others."""
 
 TASK_ATTEMPTS = 4
 """Spark's default everywhere but on this machine, where it would be 1."""

@@ -77,7 +77,9 @@ def cluster(folder: Path, hidden: Path | None = None) -> Iterator[str]:
             each.wait(timeout=30)
 
 
-def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
+def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_killed_and_one_is_cut_off(
+    broker: str, tmp_path: Path
+) -> None:
     with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
         simulate.run(FEED, settings)
         environment = on(url, settings, "cluster") | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
@@ -87,9 +89,12 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
             assert not shown_to_everybody(b"hunter2"), "in the arguments of a process"
             for worker in ("first", "second"):
                 assert any("Running task" in log.read_text() for log in (tmp_path / worker).glob("*/*/stderr")), worker
-            kill_an_executor()
+            signal_an_executor(signal.SIGKILL)
             simulate.run(FEED.model_copy(update={"seed": 7}), settings)
             wait_until(lambda: is_through(settings), tmp_path / "job.log")
+            signal_an_executor(signal.SIGSTOP)  # as a worker that is cut off: it says nothing, and closes nothing
+            simulate.run(FEED.model_copy(update={"seed": 8}), settings)
+            wait_until(lambda: is_through(settings), tmp_path / "job.log", seconds=60)
             job.terminate()
             assert job.wait(timeout=60) == 0
         assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
@@ -121,9 +126,9 @@ def shown_to_everybody(word: bytes) -> list[int]:
     return [pid for pid in pids if word in Path(f"/proc/{pid}/cmdline").read_bytes()]
 
 
-def kill_an_executor() -> None:
-    """Of those that this process' cluster has started."""
-    os.kill(shown_to_everybody(b"CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
+def signal_an_executor(number: signal.Signals) -> None:
+    """One of those that this process' cluster has started."""
+    os.kill(shown_to_everybody(b"CoarseGrainedExecutorBackend")[0], number)
 
 
 def is_through(settings: Settings) -> bool:

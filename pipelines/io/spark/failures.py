@@ -90,8 +90,8 @@ CAUSES = (
     Cause(
         r"is not there on \S+, where Spark runs tasks",
         LakeUnavailable,
-        "The lake is a folder that not all workers have. Mount it on each of them by the same path, or put the lake into an "
-        "object store: PTS_LAKE=s3://bucket/name.",
+        "The lake is a folder that not all workers have. Mount it on each of them by the same path, or put the lake "
+        "into an object store: PTS_LAKE=s3://bucket/name.",
     ),
     Cause(
         r"the store (says|at http)|S3Exception|SdkClientException|AWSClientIOException|Generic S3 error",
