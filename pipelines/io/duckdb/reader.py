@@ -171,7 +171,9 @@ class LakeReader:
                 for name in listed:
                     self._add_view(connection, name)
                 yield connection
-            except duckdb.IOException as error:
+            except duckdb.Error as error:
+                if not _is_of_files(error):
+                    raise
                 raise self._unreadable(listed, error) from error
             finally:
                 connection.execute("USE memory")
@@ -241,7 +243,7 @@ class LakeReader:
             yield
         except duckdb.Error as error:
             unreadable = self._unreadable(names, error)
-            if isinstance(error, duckdb.IOException):
+            if _is_of_files(error):
                 raise unreadable from error
             if unknown := UNKNOWN_TABLE.search(str(error)):
                 there = ", ".join(self.table_names())
@@ -302,6 +304,11 @@ class LakeReader:
         at = f" at version {self._versions[name]}" if name in self._versions else ""
         after = "" if self._until_batch is None else f" (batch {self._until_batch})"
         return f"Table {name}{at}{after} of {self.root}"
+
+
+def _is_of_files(error: duckdb.Error) -> bool:
+    """Whether DuckDB could not read files; those of a store it reads through Python, whose error it quotes."""
+    return isinstance(error, duckdb.IOException) or "Generic S3 error" in str(error)
 
 
 class _Held(LakeReader):

@@ -16,7 +16,7 @@ import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
 from obstore.store import S3Store, from_url
 
-from pipelines.errors import first_sentence
+from pipelines.errors import LakeUnavailable, first_sentence
 from pipelines.io.storage import access
 from pipelines.io.storage.entry import Entry
 
@@ -26,6 +26,16 @@ if TYPE_CHECKING:
 
 SCHEME: Final = "s3"
 NO_BUCKET = "<Code>NoSuchBucket</Code>"
+
+
+class StoreUnavailable(LakeUnavailable, OSError):
+    """The store refuses, or does not answer. `strerror` says why."""
+
+    def __init__(self, why: str) -> None:
+        OSError.__init__(self, errno.EIO, why)
+
+    def __str__(self) -> str:
+        return f"The lake cannot be reached: {self.strerror}. Check PTS_LAKE and PTS_STORAGE__…; nothing is lost."
 
 
 @dataclass(frozen=True)
@@ -118,7 +128,7 @@ class ObjectFiles:
         is_kept_to = first and not self.put(name, b"second", None) and not self.put(name, b"third", '"another"')
         self.delete(name)
         if not is_kept_to:
-            raise OSError(errno.ENOTSUP, "the store does not keep to conditional writes (If-None-Match and If-Match)")
+            raise StoreUnavailable("the store does not keep to conditional writes (If-None-Match and If-Match)")
 
     def put(self, name: str, content: bytes, instead_of: str | None) -> str | None:
         """Puts the content in place of that with a tag, or makes the object where None is given, and returns its tag;
@@ -147,8 +157,12 @@ def _arguments() -> dict[str, Any]:
     return {"client_options": {"allow_http": bool(config.pop("aws_allow_http", ""))}, "config": config}
 
 
-@cache
 def _store(root: str) -> S3Store:
+    return _store_as(root, tuple(access.options().items()))
+
+
+@cache
+def _store_as(root: str, _options: tuple[tuple[str, str], ...]) -> S3Store:
     store = from_url(root, **_arguments())
     assert isinstance(store, S3Store)
     return store
@@ -171,7 +185,7 @@ def _said() -> Iterator[None]:
         yield
     except FileNotFoundError as error:
         if NO_BUCKET in str(error):
-            raise OSError(errno.EIO, first_sentence(error)) from error
+            raise StoreUnavailable(first_sentence(error)) from error
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT)) from error
     except BaseError as error:
-        raise OSError(errno.EIO, first_sentence(error)) from error
+        raise StoreUnavailable(first_sentence(error)) from error
