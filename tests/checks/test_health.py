@@ -118,16 +118,6 @@ def test_records_that_wait_to_be_sealed_are_counted(settings: Settings, monkeypa
     assert "unsealed_records" not in {each.name for each in health.run(Health(), settings, NOW)}
 
 
-def test_lake_at_a_uri_is_healthy_without_a_heartbeat(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    (Path(settings.lake_root) / "_live.heartbeat").unlink()
-    uri = Path(settings.lake_root).as_uri()
-    monkeypatch.setattr(Settings, "lake_root", property(lambda _: uri))
-    readings = health.run(Health(), settings, NOW)
-    health.raise_if_beyond(readings)
-    assert "lag_records" in {each.name for each in readings}
-    assert not {each.name for each in readings} & {"heartbeat_seconds", "lag_seconds"}
-
-
 def test_table_that_does_not_follow_is_named(settings: Settings) -> None:
     """The windows of the healthy lake lack its last batch."""
     (reading,) = (

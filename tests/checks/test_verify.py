@@ -43,7 +43,7 @@ def test_healthy_lake_holds_what_its_ledger_says(tmp_path: Path) -> None:
     ]
 
 
-def test_lake_at_a_uri_is_verified_in_the_same_way(tmp_path: Path) -> None:
+def test_folder_that_is_named_by_a_uri_is_verified_in_the_same_way(tmp_path: Path) -> None:
     healthy_lake().write(tmp_path)
     assert verify.run(commands.Verify(), Settings(lake=tmp_path.as_uri())).batch_id == 3
 
