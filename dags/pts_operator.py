@@ -19,8 +19,8 @@ from pydantic import ValidationError
 from dags.pages import link
 from pipelines import errors
 from pipelines.commands import Command
-from pipelines.io.processes.parent_death import PATIENCE_SECONDS, end_with_parent, ended_with_parent
-from pipelines.io.processes.pid_lock import remove
+from pipelines.processes.parent_death import PATIENCE_SECONDS, end_with_parent, ended_with_parent
+from pipelines.processes.pid_lock import remove
 from pipelines.settings import load_settings
 
 PTS = (sys.executable, "-P", "-m", "pipelines.cli")
@@ -54,7 +54,7 @@ class PtsOperator(BaseOperator):
     """Runs a `pts` command and gives its JSON line to XCom. What it says on the way is in the task's log.
 
     Any end is safe: the command ends when the task is stopped or its worker dies, and a retry first ends what an
-    earlier try may have left (`pipelines/io/processes/parent_death.py`). Then it begins where the tables are.
+    earlier try may have left (`pipelines/processes/parent_death.py`). Then it begins where the tables are.
 
     Fails with the command's own sentence: at once where only a person can help, else after the retries. Then
     its code is in XCom, as `exit_code`.

@@ -23,8 +23,8 @@ from infra.aot_cache import run_job, unused_ports
 from pipelines import commands
 from pipelines.contracts.rules import Status
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.processes.airflow import url
 from pipelines.live import topics
+from pipelines.processes.airflow import url
 from pipelines.queries.sql import query
 from pipelines.settings import Airflow, Api, Board, Broker, Settings
 from pipelines.stack import airflow, simulate, stack

@@ -28,8 +28,8 @@ from cryptography.x509.oid import NameOID
 
 from pipelines.cli import main as cli
 from pipelines.io.kafka.connection import secrets_of
-from pipelines.io.processes.supervisor import Supervisor
 from pipelines.kafka_security import Security
+from pipelines.processes.supervisor import Supervisor
 from pipelines.settings import Kafka, Settings
 from pipelines.stack import broker
 from tests.ports import unused_ports

@@ -5,7 +5,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pipelines.io.processes.ports import why_unusable
+from pipelines.processes.ports import why_unusable
 
 BELOW_EPHEMERAL = range(20_000, 32_768)
 """No system hands these out by itself: Linux does so from 32768 on, macOS and the IANA from 49152 on."""

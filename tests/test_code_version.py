@@ -9,7 +9,7 @@ import pytest
 from pipelines.code_version import MAKES_ROWS, PACKAGE, fingerprint
 
 MAKES_NO_ROWS = (
-    *("commands", "errors", "host_environment", "io.processes", "java_process", "settings", "settings_variables"),
+    *("commands", "errors", "host_environment", "java_process", "processes", "settings", "settings_variables"),
     *("io.keys", "kafka_security", "progress", "running_command", "secret"),
 )
 """What row-making code may import beside itself: parameters, sentences, locks, keys, deployment, and word of

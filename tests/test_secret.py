@@ -11,8 +11,8 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.errors import KeyringLocked
 
 from pipelines.errors import InvalidInput
-from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.kafka_security import PREFIX
+from pipelines.processes.secret_files import forget_secrets, secrets_in_files
 from pipelines.secret import Secret, SecretAddress, SecretProperties
 from pipelines.settings import Settings, load_settings
 from pipelines.settings_variables import as_variables, secret_variables, setting_lines

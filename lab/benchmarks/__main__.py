@@ -31,7 +31,7 @@ from lab.benchmarks.profile import profile_of_ours
 from lab.benchmarks.results import Results, new_results
 from lab.benchmarks.seeded_log import append_seeded, broker, dump
 from lab.benchmarks.tables import markdown
-from pipelines.io.processes.signals import signals_interrupt
+from pipelines.processes.signals import signals_interrupt
 
 FLINK_RATE = 2_000
 """The rate at which Flink's join is measured, too."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lab.benchmarks.processes import Tree
-from pipelines.io.processes.supervisor import GROUPS
+from pipelines.processes.supervisor import GROUPS
 from pipelines.settings import Airflow, Broker, Settings
 from pipelines.stack import stack
 from tests.ports import unused_ports

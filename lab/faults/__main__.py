@@ -19,7 +19,7 @@ from statistics import median
 
 from lab.faults.campaign import KEPT, KINDS, Case, Verdict, cases, judged
 from lab.faults.gaps import GAPS, OF_TASKS
-from pipelines.io.processes.signals import signals_interrupt
+from pipelines.processes.signals import signals_interrupt
 
 RESULTS = Path("var/faults")
 

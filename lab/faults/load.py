@@ -22,7 +22,7 @@ from lab.faults.records import ODD_TIMES_MS
 from pipelines.commands import Simulate
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.simulation.feed import feed
 from pipelines.simulation.pacing import slices

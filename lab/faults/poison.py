@@ -29,7 +29,7 @@ from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
-from pipelines.io.processes.signals import signals_interrupt
+from pipelines.processes.signals import signals_interrupt
 from pipelines.simulation.record import Record
 from pipelines.simulation.wire import Encode, Format, csv_line, encoder
 

@@ -35,7 +35,7 @@ from lab.faults.auditor import check_whole
 from lab.faults.scene import Scene
 from pipelines.io.delta.files import MANY_SMALL
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.processes.signals import signals_interrupt
+from pipelines.processes.signals import signals_interrupt
 from pipelines.state.snapshots import snapshot
 from tests.comparison import assert_tables_equal_log
 from tests.integration.log_reader import read_log

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.cli import main as cli
-from pipelines.io.processes.parent_death import PR_SET_PDEATHSIG, ended_with_parent
+from pipelines.processes.parent_death import PR_SET_PDEATHSIG, ended_with_parent
 from tests.saboteur import STEPS, Saboteur
 
 

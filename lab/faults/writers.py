@@ -15,8 +15,8 @@ from lab.faults.clocks import DAY_SECONDS
 from lab.faults.kills import INTERVAL, with_bug, wrong_windows
 from lab.faults.scene import Scene
 from pipelines.errors import AnotherWriter, LakeMismatch
-from pipelines.io.processes.parent_death import end_holder
-from pipelines.io.processes.pid_lock import holder
+from pipelines.processes.parent_death import end_holder
+from pipelines.processes.pid_lock import holder
 from tests.unneeded import leave_behind
 
 TOGETHER_SECONDS = 600

@@ -4,7 +4,7 @@ from lab.mutations.mutation import Mutation
 
 POSITION = "pipelines/live/resume.py"
 LOSS = "pipelines/live/new_checkpoint.py"
-LOCK = "pipelines/io/processes/pid_lock.py"
+LOCK = "pipelines/processes/pid_lock.py"
 LIVE_JOB = "pipelines/live/live_job.py"
 SAME_LOG = "pipelines/live/log_identity.py"
 

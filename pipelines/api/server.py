@@ -24,8 +24,8 @@ from pipelines.api.report import Entry
 from pipelines.api.store import Store
 from pipelines.errors import ApiUnavailable
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.processes.pid_lock import holder, lock
-from pipelines.io.processes.signals import StopRequest, signals_ask_to_stop
+from pipelines.processes.pid_lock import holder, lock
+from pipelines.processes.signals import StopRequest, signals_ask_to_stop
 from pipelines.settings import Api, Settings
 from pipelines.web import server as web
 

@@ -21,7 +21,7 @@ from pipelines.board.view import View, view_of, view_of_ledger
 from pipelines.contracts.envelope import masked
 from pipelines.contracts.rules import Reason
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound, PtsError, printable
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.queries.headline import headline
 from pipelines.settings import Settings
 from pipelines.values import iso_utc, status_text

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.board.view import View
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.settings import Settings
 from pipelines.state.replay_records import Replay, Replays
 from pipelines.tables import OPS_BATCHES, OPS_QUALITY

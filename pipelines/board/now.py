@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.board.view import View
 from pipelines.checks.health import Reading, of_the_job
-from pipelines.io.processes.supervisor import Service, Supervisor
+from pipelines.processes.supervisor import Service, Supervisor
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat
 from pipelines.tables import OPS_BATCHES

@@ -4,7 +4,7 @@ from pipelines import commands
 from pipelines.board.app import create_app
 from pipelines.board.now import Lags
 from pipelines.errors import BoardUnavailable
-from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.web.server import Server, listener
 

@@ -16,8 +16,8 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed, InvalidInput
-from pipelines.io.processes import pid_lock
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.processes import pid_lock
+from pipelines.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 from pipelines.values import json_text
 

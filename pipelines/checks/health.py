@@ -12,8 +12,8 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka.admin import begin_offsets, end_offsets, group_offsets, records_between
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.mover import NAME as SEALER
-from pipelines.io.processes import airflow
-from pipelines.io.processes.supervisor import Supervisor
+from pipelines.processes import airflow
+from pipelines.processes.supervisor import Supervisor
 from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat

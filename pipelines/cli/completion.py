@@ -12,7 +12,7 @@ from pipelines.tables import EXPECTED, TABLES, WINDOW_TABLES, Table
 
 def service_names() -> list[str]:
     """The services that `pts up` starts by name."""
-    from pipelines.io.processes.supervisor import startable
+    from pipelines.processes.supervisor import startable
 
     with suppress(PtsError):  # settings that do not fit: the command itself says so
         return startable(load_settings())

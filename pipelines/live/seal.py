@@ -17,7 +17,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.mover import Mover
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
 from pipelines.io.keys.key_store import KeyStore
-from pipelines.io.processes.signals import signals_ask_to_stop
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires

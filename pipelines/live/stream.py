@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pipelines.commands import Stream
 from pipelines.errors import Interrupted
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.live.live_job import Delegate, LiveJob
 from pipelines.live.planner import QUERY, live_runner
 from pipelines.live.topics import check_topics
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
 from pipelines.state.ledger import Observer

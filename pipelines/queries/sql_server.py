@@ -7,9 +7,9 @@ from pyspark.sql import SparkSession
 from pipelines import commands, java_process
 from pipelines.errors import NotFound, StackError
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.processes.ports import why_unusable
-from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.thrift_server import PROPERTIES, listening
+from pipelines.processes.ports import why_unusable
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.session import close_session, open_session
 from pipelines.settings import Settings
 from pipelines.tables import TABLES

@@ -20,9 +20,9 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import KafkaLog, OffsetRange, ranges_between
-from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.io.spark.spark_job import spark_job
 from pipelines.maintenance.expire import apply_expiry
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.progress import ReplayBegun, ReplayedBatch, ReplayEnded, report
 from pipelines.replay.plan import plan_until
 from pipelines.settings import Settings

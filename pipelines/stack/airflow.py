@@ -10,9 +10,9 @@ from typing import NoReturn
 
 from pipelines import commands
 from pipelines.errors import StackError
-from pipelines.io.processes import airflow
-from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.ports import why_unusable
+from pipelines.processes import airflow
+from pipelines.processes.log_tail import LogTail
+from pipelines.processes.ports import why_unusable
 from pipelines.settings import Settings
 
 ADMIN = "admin"

@@ -18,8 +18,8 @@ from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
 from pipelines.host_environment import leave_aside, scratch_below
 from pipelines.io.kafka.connection import Principal, login_passwords, password_file, secrets_of
-from pipelines.io.processes.atomic_file import write_whole
-from pipelines.io.processes.ports import why_unusable
+from pipelines.processes.atomic_file import write_whole
+from pipelines.processes.ports import why_unusable
 from pipelines.settings import Settings
 from pipelines.stack.certificates import renew
 

@@ -14,7 +14,7 @@ from pipelines import commands
 from pipelines.errors import BrokerUnavailable
 from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection, secrets_of
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 
 LIFETIMES = {"ca": timedelta(days=3650), "controller": timedelta(days=3650), "broker": timedelta(days=90)}

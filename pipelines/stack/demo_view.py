@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pipelines.io.processes.supervisor import Service
+from pipelines.processes.supervisor import Service
 from pipelines.progress import parse_batch
 
 ENDED_SHOWN = 3

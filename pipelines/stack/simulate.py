@@ -14,8 +14,8 @@ from pipelines.errors import TopicMismatch
 from pipelines.io.kafka.admin import begin_offsets, end_offsets, records_between, topic_states
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
-from pipelines.io.processes.signals import signals_ask_to_stop
 from pipelines.live.topics import intake_topics
+from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.simulation.feed import Record, feed

@@ -12,12 +12,14 @@ from pipelines import commands
 from pipelines.errors import InvalidInput, StackError
 from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.processes import airflow as airflow_io
-from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.ports import is_open, why_unusable
-from pipelines.io.processes.secret_files import forget_secrets, secrets_in_files
-from pipelines.io.processes.signals import signals_interrupt, undisturbed
-from pipelines.io.processes.supervisor import (
+from pipelines.live import topics
+from pipelines.live.seal import SEALING_IS_OFF
+from pipelines.processes import airflow as airflow_io
+from pipelines.processes.log_tail import LogTail
+from pipelines.processes.ports import is_open, why_unusable
+from pipelines.processes.secret_files import forget_secrets, secrets_in_files
+from pipelines.processes.signals import signals_interrupt, undisturbed
+from pipelines.processes.supervisor import (
     BY_NAME,
     GROUPED,
     GROUPS,
@@ -27,8 +29,6 @@ from pipelines.io.processes.supervisor import (
     services_of,
     startable,
 )
-from pipelines.live import topics
-from pipelines.live.seal import SEALING_IS_OFF
 from pipelines.settings import Api, Board, Settings, SqlServer
 from pipelines.stack import airflow, broker
 from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pipelines
-from pipelines.io.processes import airflow
-from pipelines.io.processes.supervisor import Service
+from pipelines.processes import airflow
+from pipelines.processes.supervisor import Service
 from pipelines.settings import Settings
 from pipelines.stack import stack
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from pipelines.errors import StackError
-from pipelines.io.processes import airflow
-from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.supervisor import Service, Supervisor
+from pipelines.processes import airflow
+from pipelines.processes.log_tail import LogTail
+from pipelines.processes.supervisor import Service, Supervisor
 from pipelines.settings import Settings
 
 POLL_SECONDS = 0.25

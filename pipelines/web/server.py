@@ -9,7 +9,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from pipelines.errors import PtsError
-from pipelines.io.processes.signals import StopRequest
+from pipelines.processes.signals import StopRequest
 
 SHUTDOWN_SECONDS = 3
 KEEP_ALIVE_SECONDS = 20

@@ -12,7 +12,7 @@ from pipelines.api.feed import Feed
 from pipelines.api.server import Server
 from pipelines.errors import ApiUnavailable
 from pipelines.io.kafka.consumer import Message
-from pipelines.io.processes.signals import StopRequest
+from pipelines.processes.signals import StopRequest
 from pipelines.settings import Api
 from pipelines.web.server import listener
 from tests.api.makers import Rounds, Stand, message, stand, tombstone

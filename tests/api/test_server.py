@@ -15,7 +15,7 @@ from pipelines.api import server
 from pipelines.api.app import Service
 from pipelines.api.server import Server
 from pipelines.errors import ApiUnavailable
-from pipelines.io.processes.signals import StopRequest
+from pipelines.processes.signals import StopRequest
 from pipelines.settings import Api
 from pipelines.web.server import listener
 from tests.api.makers import Stand, message, stand

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, expect
 from pipelines.board.app import create_app
 from pipelines.board.now import Lags
 from pipelines.errors import BoardUnavailable
-from pipelines.io.processes.signals import StopRequest
+from pipelines.processes.signals import StopRequest
 from pipelines.settings import Board, Settings
 from pipelines.state.heartbeat import beat
 from pipelines.web.server import Server, listener

@@ -18,7 +18,7 @@ from pipelines.checks.alert import place, run
 from pipelines.cli import operations
 from pipelines.commands import Alert
 from pipelines.errors import AlertFailed, InvalidInput
-from pipelines.io.processes import pid_lock
+from pipelines.processes import pid_lock
 from pipelines.secret import SecretAddress
 from pipelines.settings import Alerts, Settings
 from tests.ports import unused_ports

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, create_engine, text
 from sqlalchemy.exc import OperationalError
 
-from pipelines.io.processes.airflow import LOCAL_SETTINGS
+from pipelines.processes.airflow import LOCAL_SETTINGS
 
 READ, WRITE = text("SELECT count(*) FROM runs"), text("INSERT INTO runs VALUES (1)")
 

@@ -20,8 +20,8 @@ from airflow.sdk.definitions.param import ParamsDict
 from dags import fleet
 from dags.pts_operator import PtsOperator
 from pipelines.commands import Backfill, ReplayVerify
-from pipelines.io.processes.airflow import DAGS
 from pipelines.maintenance.backfill import WINDOW_FLOWS
+from pipelines.processes.airflow import DAGS
 from pipelines.tables import WINDOW_TABLES
 
 HELPERS = (DAGS / ".airflowignore").read_text().split()

@@ -22,8 +22,8 @@ from dags import fleet, pts_operator
 from dags.pts_operator import PageLink, PtsOperator
 from pipelines import errors
 from pipelines.commands import Backfill, ReplayBuild, Verify
-from pipelines.io.processes.pid_lock import holder
-from tests.io.processes.test_parent_death import becomes, is_alive
+from pipelines.processes.pid_lock import holder
+from tests.processes.test_parent_death import becomes, is_alive
 
 RUN = SimpleNamespace(dag_id="a_dag", run_id="scheduled__2026-01-01T00:00:00+00:00", task_id="a_task", map_index=-1)
 SCHEDULED = SimpleNamespace(schedule="* * * * *")

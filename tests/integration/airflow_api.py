@@ -8,7 +8,7 @@ import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.settings import Settings
 
 MOST_SECONDS = 600.0

@@ -24,9 +24,9 @@ from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
 from pipelines.graph import FLOWS
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.processes import airflow
-from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
+from pipelines.processes import airflow
+from pipelines.processes.pid_lock import holder
 from pipelines.replay import build
 from pipelines.settings import Airflow, Alerts, Settings, Spark
 from pipelines.stack import simulate, stack
@@ -38,9 +38,9 @@ from tests.integration import pts_process
 from tests.integration.airflow_api import Api, password_in
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
-from tests.io.processes.test_parent_death import becomes
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
+from tests.processes.test_parent_death import becomes
 from tests.window_bug import with_bug
 
 FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))

@@ -13,7 +13,7 @@ import psycopg2
 import pytest
 
 from pipelines.errors import StackError
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.settings import Airflow, Settings
 from pipelines.stack import airflow as job
 from pipelines.stack import stack

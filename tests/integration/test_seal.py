@@ -30,9 +30,9 @@ from pipelines.io.kafka.consumer import messages
 from pipelines.io.kafka.mover import Mover
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, LogProducer
 from pipelines.io.keys.key_store import KeyStore
-from pipelines.io.processes.signals import StopRequest
 from pipelines.live import erase, seal
 from pipelines.maintenance.compact import compact
+from pipelines.processes.signals import StopRequest
 from pipelines.queries import quarantine
 from pipelines.queries.explain import explanation
 from pipelines.queries.report import package_report

@@ -13,7 +13,7 @@ from impala.dbapi import connect
 from impala.error import Error
 
 from pipelines.io.delta.catalog import Catalog
-from pipelines.io.processes.ports import is_open, why_unusable
+from pipelines.processes.ports import is_open, why_unusable
 from pipelines.session import RUNTIME
 from pipelines.settings import Broker, Settings, Spark, SqlServer
 from pipelines.stack import stack

@@ -18,8 +18,8 @@ from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
 from pipelines.io.kafka import admin, mover
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.processes.pid_lock import holder
 from pipelines.live import topics
+from pipelines.processes.pid_lock import holder
 from pipelines.settings import Broker, Kafka, Metrics, Seal, Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import stack

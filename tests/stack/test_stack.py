@@ -15,10 +15,10 @@ import pytest
 from pipelines import settings_variables
 from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
 from pipelines.io.kafka.connection import secrets_of
-from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.pid_lock import guarded, holder
-from pipelines.io.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.kafka_security import Security
+from pipelines.processes.log_tail import LogTail
+from pipelines.processes.pid_lock import guarded, holder
+from pipelines.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Settings, SqlServer
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond

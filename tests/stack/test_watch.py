@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.errors import StackError
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.settings import Settings
 from pipelines.stack import watch
 from pipelines.stack.watch import AirflowIdle, AirflowReady, Watch

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from pipelines.io.processes.supervisor import Service
+from pipelines.processes.supervisor import Service
 from pipelines.stack.simulate import SimulateSummary
 from pipelines.stack.status import Status
 from pipelines.stack.watch import AirflowIdle, AirflowReady, LogLine, StateChange

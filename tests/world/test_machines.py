@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import commands
-from pipelines.io.processes.airflow import PROJECT
+from pipelines.processes.airflow import PROJECT
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 from pipelines.stack import simulate

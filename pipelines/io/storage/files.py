@@ -6,8 +6,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from pipelines.io.processes.atomic_file import write_whole
 from pipelines.io.storage.entry import Entry
+from pipelines.processes.atomic_file import write_whole
 
 
 class Files(Protocol):

@@ -17,8 +17,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import Protocol, Self
 
-from pipelines.io.processes import pid_lock
 from pipelines.io.storage.files import is_in_store
+from pipelines.processes import pid_lock
 
 LEASE_SECONDS = 12.0
 """After so long without a renewal, a lease is anybody's. Nobody's clock is compared with another's: who waits has seen

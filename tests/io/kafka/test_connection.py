@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 
 from pipelines.errors import BrokerUnavailable, InvalidInput
 from pipelines.io.kafka.connection import Connection, password_file, secrets_of
-from pipelines.io.processes.atomic_file import write_whole
 from pipelines.kafka_security import PREFIX, Security
+from pipelines.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 from pipelines.stack import certificates
 

@@ -22,8 +22,8 @@ from lab.faults.auditor import Auditor, Partial, Wrong, check_whole
 from lab.faults.campaign import KINDS, Case, cases, judged, run
 from lab.faults.load import aborted_beside
 from lab.faults.scene import NotPermitted, Scene
-from pipelines.io.processes.airflow import PROJECT
-from pipelines.io.processes.pid_lock import holder
+from pipelines.processes.airflow import PROJECT
+from pipelines.processes.pid_lock import holder
 from pipelines.state.snapshots import snapshot
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.frames import in_order

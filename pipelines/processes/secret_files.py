@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.processes.atomic_file import write_whole
 from pipelines.secret import Secret
 from pipelines.settings import Settings
 from pipelines.settings_variables import secrets_elsewhere

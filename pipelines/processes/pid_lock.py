@@ -3,7 +3,7 @@
 A pid alone may belong to anybody by the time it is read. The kernel drops the lock when the process ends, however it
 ends, and keeps it across exec, so it also guards a program that knows nothing of it (Java, supervisord).
 
-    python -m pipelines.io.processes.pid_lock PID_FILE COMMAND...    becomes COMMAND, holding the lock
+    python -m pipelines.processes.pid_lock PID_FILE COMMAND...    becomes COMMAND, holding the lock
 """
 
 import fcntl
@@ -18,7 +18,7 @@ PATIENCE_SECONDS = 1.0
 
 def guarded(pid_file: Path, command: list[str]) -> list[str]:
     """The command line that runs `command` as the holder of the pid file."""
-    return [sys.executable, "-P", "-m", "pipelines.io.processes.pid_lock", str(pid_file), *command]
+    return [sys.executable, "-P", "-m", "pipelines.processes.pid_lock", str(pid_file), *command]
 
 
 def holder(pid_file: Path) -> int | None:

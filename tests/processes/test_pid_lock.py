@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.io.processes.pid_lock import holder, lock, remove
+from pipelines.processes.pid_lock import holder, lock, remove
 
 
 def test_file_that_nobody_holds_is_removed_once(tmp_path: Path) -> None:
@@ -70,8 +70,8 @@ def test_file_of_the_next_holder_is_not_removed_in_place_of_ones_own(
 CONTENDER = """
 import os, sys
 from pathlib import Path
-from pipelines.io.processes import pid_lock
-from pipelines.io.processes.pid_lock import lock, remove
+from pipelines.processes import pid_lock
+from pipelines.processes.pid_lock import lock, remove
 pid_lock.PATIENCE_SECONDS = 60.0
 pid_file = Path(sys.argv[1])
 for _ in range(200):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.processes.atomic_file import write_whole
 from pipelines.state import heartbeat
 from pipelines.state.replay_records import Replays
 from tests.state.test_replay_records import replay

@@ -23,9 +23,9 @@ import pipelines
 from pipelines import commands
 from pipelines.errors import StackError
 from pipelines.host_environment import scratch_below
-from pipelines.io.processes.log_tail import LogTail
-from pipelines.io.processes.parent_death import end_remains
-from pipelines.io.processes.pid_lock import guarded, holder
+from pipelines.processes.log_tail import LogTail
+from pipelines.processes.parent_death import end_remains
+from pipelines.processes.pid_lock import guarded, holder
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 

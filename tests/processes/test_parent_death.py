@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.io.processes.parent_death import end_holder, end_remains, ended_with_parent
-from pipelines.io.processes.pid_lock import guarded, holder
+from pipelines.processes.parent_death import end_holder, end_remains, ended_with_parent
+from pipelines.processes.pid_lock import guarded, holder
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
 STUBBORN = """
@@ -30,7 +30,7 @@ time.sleep(60)
 PARENT = """
 import subprocess, sys
 from pathlib import Path
-from pipelines.io.processes.parent_death import ended_with_parent
+from pipelines.processes.parent_death import ended_with_parent
 subprocess.Popen(ended_with_parent(Path(sys.argv[1]), sys.argv[2:]), start_new_session=True).wait()
 """
 

@@ -1,6 +1,6 @@
 """Commands that do not outlive those who started them, and never run twice side by side.
 
-    python -m pipelines.io.processes.parent_death PID_FILE PARENT COMMAND...
+    python -m pipelines.processes.parent_death PID_FILE PARENT COMMAND...
 
 becomes COMMAND, holding the pid file. When PARENT ends, however it ends, the kernel sends SIGTERM (on Linux; elsewhere
 nothing does). A former holder of the pid file, left behind all the same, is ended first, with all of its group.
@@ -15,7 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from pipelines.errors import warn
-from pipelines.io.processes.pid_lock import guarded, holder
+from pipelines.processes.pid_lock import guarded, holder
 
 PATIENCE_SECONDS = 60.0
 """For what a command does about SIGTERM: the longest end at a batch boundary, or give up within a batch after 20 s."""
@@ -27,7 +27,7 @@ PR_SET_PDEATHSIG = 1
 def ended_with_parent(pid_file: Path, command: list[str]) -> list[str]:
     """The command line that runs `command` and ends it with this process. To be started in a session of its own."""
     pid_file.parent.mkdir(parents=True, exist_ok=True)
-    module = "pipelines.io.processes.parent_death"
+    module = "pipelines.processes.parent_death"
     return [sys.executable, "-P", "-m", module, str(pid_file), str(os.getpid()), *command]
 
 

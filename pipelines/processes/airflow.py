@@ -16,7 +16,7 @@ from shlex import join
 
 import pipelines
 from pipelines.host_environment import spare_loopback
-from pipelines.io.processes.atomic_file import write_whole
+from pipelines.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 

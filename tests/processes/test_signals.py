@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.io.processes.signals import ENDINGS, StopRequest, signals_ask_to_stop, signals_interrupt, undisturbed
+from pipelines.processes.signals import ENDINGS, StopRequest, signals_ask_to_stop, signals_interrupt, undisturbed
 
 
 @pytest.fixture(autouse=True)

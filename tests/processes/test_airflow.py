@@ -6,7 +6,7 @@ import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 
-from pipelines.io.processes import airflow
+from pipelines.processes import airflow
 from pipelines.settings import Airflow, Health, Settings
 from tests.ports import unused_ports
 
