@@ -12,7 +12,6 @@ from pyspark.sql import SparkSession
 
 from pipelines.engine import schedule
 from pipelines.io.spark import spark_job
-from pipelines.io.storage import access
 from pipelines.session import S3, close_session, open_session, spark_jars
 from pipelines.settings import Settings, Spark, Storage
 from pipelines.stack import stack
@@ -108,9 +107,8 @@ def object_store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
 @pytest.fixture
 def bucket(object_store: Storage) -> Iterator[str]:
     """The URI of a bucket of the test's own, which this process reaches meanwhile."""
-    access.reach(object_store)
-    yield stores.new_bucket(object_store)
-    access.reach(Storage())
+    with stores.reached(object_store):
+        yield stores.new_bucket(object_store)
 
 
 @pytest.fixture

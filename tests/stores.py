@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.error import URLError
 from uuid import uuid4
 
+from pipelines.io.delta import duck
+from pipelines.io.storage import access
 from pipelines.secret import Secret
 from pipelines.settings import Storage
 from tests.ports import unused_ports
@@ -34,6 +36,16 @@ def object_store(folder: Path) -> Iterator[Storage]:
             yield storage
         finally:
             server.kill()
+
+
+@contextmanager
+def reached(storage: Storage) -> Iterator[None]:
+    """Lets this process reach the store within the block."""
+    access.reach(storage)
+    duck._database.cache_clear()  # what it has reached, it goes on to reach
+    yield
+    access.reach(Storage())
+    duck._database.cache_clear()
 
 
 def new_bucket(storage: Storage) -> str:

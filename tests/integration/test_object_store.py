@@ -106,8 +106,8 @@ def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
             first.send_signal(signal.SIGCONT)
             assert first.wait(timeout=60) == 9, logs[1].read_text()[-3000:]
             assert "another" in logs[1].read_text().splitlines()[-1].lower()
-            told = logs[2].read_text().count('"batch_id"')
-            wait_until(lambda: logs[2].read_text().count('"batch_id"') > told, logs[2])
+            before = logs[2].read_text().count('"batch_id"')
+            wait_until(lambda: logs[2].read_text().count('"batch_id"') > before, logs[2])
             feed.send_signal(signal.SIGTERM)
             feed.wait(timeout=60)
             second.send_signal(signal.SIGTERM)

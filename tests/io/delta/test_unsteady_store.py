@@ -8,7 +8,6 @@ import pytest
 from pipelines.io.delta import duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
-from pipelines.io.storage import access
 from pipelines.settings import Storage
 from tests import stores
 from tests.io.delta.test_lake import COLOURS, rows
@@ -17,12 +16,8 @@ from tests.unsteady_store import UnsteadyStore, unsteady
 
 @pytest.fixture
 def store(object_store: Storage) -> Iterator[UnsteadyStore]:
-    with unsteady(object_store) as found:
-        access.reach(found.storage)
-        duck._database.cache_clear()  # what it has reached, it goes on to reach
+    with unsteady(object_store) as found, stores.reached(found.storage):
         yield found
-        access.reach(Storage())
-        duck._database.cache_clear()
 
 
 @pytest.fixture
