@@ -84,6 +84,8 @@ def test_every_secret_is_documented_and_may_be_in_a_file() -> None:
         "PTS_KAFKA__SECURITY__KEY_PASSWORD",
         "PTS_KAFKA__SECURITY__PASSWORD",
         "PTS_KAFKA__SECURITY__CLIENT_SECRET",
+        "PTS_STORAGE__SECRET_ACCESS_KEY",
+        "PTS_STORAGE__SESSION_TOKEN",
         "PTS_SPARK__SECRET_CONF",
         "PTS_ALERTS__TO",
         "PTS_AIRFLOW__DATABASE",

@@ -134,6 +134,6 @@ MUTATIONS = (
         READER,
         '"" if clearance.opens else duck.spill_folder()',
         "duck.spill_folder()",
-        f"{SHOWN}::test_what_is_read_in_clear_is_spilled_nowhere[path]",
+        f"{SHOWN}::test_what_is_read_in_clear_is_spilled_nowhere",
     ),
 )

@@ -21,8 +21,8 @@ from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from pipelines.io.kafka.log import ends, offsets_json, starts
-from pipelines.io.spark import checkpoint
 from pipelines.io.spark.checkpoint import Checkpoint
+from pipelines.io.storage import files
 from pipelines.live.new_checkpoint import replace_checkpoint
 from pipelines.live.planner import live_runner
 from pipelines.settings import Settings
@@ -59,7 +59,7 @@ AT_THE_LEDGER: dict[str, Rows] = expected_rows(READ) | {
 }
 """What the tables hold after two batches, if the catch-up tables came to the first."""
 
-STEPS = ((delta_rs, "restore"), (Checkpoint, "set_aside"), (checkpoint, "write_whole"), (Ledger, "append"))
+STEPS = ((delta_rs, "restore"), (Checkpoint, "set_aside"), (files, "write_whole"), (Ledger, "append"))
 
 
 class Fed:

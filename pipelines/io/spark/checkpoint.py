@@ -106,9 +106,10 @@ class Checkpoint:
         As Spark does at a query's first start. Where it finds these files, it goes by them.
         """
         with self._written():
+            self._files.make_folder("sources/0")
+            self._files.write("metadata", json.dumps({"id": query_id}))
             # Spark's Kafka source skips the first byte (SPARK-19517).
             self._files.write("sources/0/0", f"\0v1\n{offsets_json(start)}")
-            self._files.write("metadata", json.dumps({"id": query_id}))
 
     @contextmanager
     def _written(self) -> Iterator[None]:
