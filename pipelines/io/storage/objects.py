@@ -146,9 +146,9 @@ class ObjectFiles:
 
 def file_system() -> "AbstractFileSystem":
     """The store as DuckDB reads and writes it."""
-    from obstore.fsspec import FsspecStore
+    from pipelines.io.storage.file_system import DataFiles
 
-    return FsspecStore(SCHEME, **_arguments())
+    return DataFiles(SCHEME, **_arguments())
 
 
 def _arguments() -> dict[str, Any]:
