@@ -116,6 +116,7 @@ CLUSTER = {
     # default after two minutes.
     "spark.executor.heartbeatInterval": "4s",
     "spark.network.timeout": "16s",
+    "spark.network.timeoutInterval": "4s",
 }
 """On machines of others."""
 
