@@ -77,9 +77,7 @@ def cluster(folder: Path, hidden: Path | None = None) -> Iterator[str]:
             each.wait(timeout=30)
 
 
-def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_killed_and_one_is_cut_off(
-    broker: str, tmp_path: Path
-) -> None:
+def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost(broker: str, tmp_path: Path) -> None:
     with empty_log(broker, tmp_path, partitions=12) as settings, cluster(tmp_path) as url:
         simulate.run(FEED, settings)
         environment = on(url, settings, "cluster") | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
