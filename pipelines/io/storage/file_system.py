@@ -1,8 +1,11 @@
 """An object store as DuckDB reads and writes it."""
 
+import io
 from typing import Any
 
+import obstore
 from obstore.fsspec import FsspecStore
+from obstore.store import ObjectStore
 
 MOST_FILES = 10_000
 """Of so many it remembers what they are like."""
@@ -25,4 +28,36 @@ class DataFiles(FsspecStore):
             if len(self._known) >= MOST_FILES:
                 self._known.clear()
             self._known[path] = found
+        return found
+
+    def _open(self, path: str, mode: str = "rb", *arguments: Any, **options: Any) -> Any:
+        if mode != "rb":
+            return super()._open(path, mode, *arguments, **options)
+        bucket, name = self._split_path(path)
+        return _Ranges(self._construct_store(bucket), name, int(self.size(path)))
+
+
+class _Ranges(io.RawIOBase):
+    """A file that is read by ranges, each as DuckDB asks for it. obstore's own reader gives less than it was asked for,
+    where its buffer ends; DuckDB takes that for a broken file.
+    """
+
+    def __init__(self, store: ObjectStore, name: str, size: int) -> None:
+        self._store, self._name, self._size = store, name, size
+        self._position = 0
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def read(self, length: int | None = -1) -> bytes:
+        left = max(0, self._size - self._position)
+        wanted = left if length is None or length < 0 else min(length, left)
+        if not wanted:
+            return b""
+        found = obstore.get_range(self._store, self._name, start=self._position, length=wanted).to_bytes()
+        self._position += len(found)
         return found

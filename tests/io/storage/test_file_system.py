@@ -1,8 +1,11 @@
 """What DuckDB asks of a store."""
 
+import random
+
 import pytest
 from obstore.fsspec import FsspecStore
 
+from pipelines.io.delta import duck
 from pipelines.io.storage import objects
 from pipelines.io.storage.files import files_at
 
@@ -23,3 +26,28 @@ def test_what_a_file_is_like_is_asked_once_and_of_one_that_is_not_there_again(
     files_at(bucket).write("part-1.parquet", "rows")
     assert {system.size(f"{bucket}/part-1.parquet") for _ in range(3)} == {4}
     assert len(asked) == 3
+
+
+def test_a_range_is_given_whole_wherever_it_begins(bucket: str) -> None:
+    chance = random.Random(1)
+    content = "".join(chance.choices("abcdefgh", k=3 << 20))
+    files_at(bucket).write("part-1.parquet", content)
+    with objects.file_system().open(f"{bucket}/part-1.parquet", "rb") as file:
+        for _ in range(20):
+            begin, length = chance.randrange(len(content)), chance.randrange(2 << 20)
+            file.seek(begin)
+            assert file.read(length).decode() == content[begin : begin + length]
+        file.seek(-5, 2)
+        assert (file.read(), file.tell()) == (content[-5:].encode(), len(content))
+
+
+def test_large_files_are_read_as_they_were_written(bucket: str) -> None:
+    duck.reach(bucket)
+    cursor = duck.cursor()
+    rows = "SELECT range AS id, md5(range::VARCHAR) AS text FROM range(200000)"
+    cursor.execute(f"COPY ({rows}) TO '{bucket}/large.parquet' (FORMAT parquet, ROW_GROUP_SIZE 20000)")
+    found = f"SELECT count(*), sum(hash(id, text)) FROM read_parquet('{bucket}/large.parquet')"
+    assert (
+        cursor.execute(found).fetchall()
+        == cursor.execute(f"SELECT count(*), sum(hash(id, text)) FROM ({rows})").fetchall()
+    )
