@@ -1,6 +1,7 @@
 """An object store as DuckDB reads and writes it."""
 
 import io
+import threading
 from typing import Any
 
 import obstore
@@ -38,26 +39,27 @@ class DataFiles(FsspecStore):
 
 
 class _Ranges(io.RawIOBase):
-    """A file that is read by ranges, each as DuckDB asks for it. obstore's own reader gives less than it was asked for,
-    where its buffer ends; DuckDB takes that for a broken file.
+    """A file that several threads read at once, each by ranges: DuckDB's share a file, and each says where it reads
+    before it reads. With one position for all, as obstore's own reader has, a thread reads where another one said.
     """
 
     def __init__(self, store: ObjectStore, name: str, size: int) -> None:
         self._store, self._name, self._size = store, name, size
-        self._position = 0
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._position = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._size}[whence]
-        return self._position
+        self._of_thread = threading.local()
 
     def tell(self) -> int:
-        return self._position
+        return int(getattr(self._of_thread, "position", 0))
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        origin = {io.SEEK_SET: 0, io.SEEK_CUR: self.tell(), io.SEEK_END: self._size}[whence]
+        self._of_thread.position = origin + offset
+        return self.tell()
 
     def read(self, length: int | None = -1) -> bytes:
-        left = max(0, self._size - self._position)
+        left = max(0, self._size - self.tell())
         wanted = left if length is None or length < 0 else min(length, left)
         if not wanted:
             return b""
-        found = obstore.get_range(self._store, self._name, start=self._position, length=wanted).to_bytes()
-        self._position += len(found)
+        found = obstore.get_range(self._store, self._name, start=self.tell(), length=wanted).to_bytes()
+        self.seek(len(found), io.SEEK_CUR)
         return found
