@@ -66,6 +66,11 @@ MUTATIONS = (
         f"{LEASES}::test_lease_that_the_store_gave_and_did_not_answer_is_had",
     ),
     Mutation(
+        "Threads that share a file of a store read each where it said", "they share the position, too",
+        "pipelines/io/storage/file_system.py", "threading.local()", 'type("Shared", (), {})()',
+        "tests/io/storage/test_file_system.py::test_threads_that_share_a_file_read_each_where_it_said",
+    ),
+    Mutation(
         ANSWERS, "a commit that is there already counts as refused",
         DELTA_RS, "        if not has(table, transaction):\n            raise\n", "        raise\n",
         f"{UNSTEADY}::test_write_of_which_the_answer_is_lost_is_made_once[_delta_log/0+1\\\\.json]",
