@@ -52,7 +52,7 @@ MUTATIONS = (
     ),
     Mutation(
         LEASED, "who has lost it does not learn so",
-        LOCKS, "                self._was_taken = True", "                pass",
+        LOCKS, "return time.monotonic() - self._renewed_at > LEASE_SECONDS", "return False",
         f"{LEASES}::test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it",
     ),
     Mutation(

@@ -141,13 +141,12 @@ class _Lease:
         _own_tokens.add(self._term.token)
         self._renewed_at = time.monotonic()
         self._closed = threading.Event()
-        self._was_taken = False
         self._thread = threading.Thread(target=self._renew, name=f"lease {name}", daemon=True)
         self._thread.start()
 
     @property
     def is_lost(self) -> bool:
-        return self._was_taken or time.monotonic() - self._renewed_at > LEASE_SECONDS
+        return time.monotonic() - self._renewed_at > LEASE_SECONDS
 
     def close(self) -> None:
         self._closed.set()
@@ -175,8 +174,7 @@ class _Lease:
                 tag = self._files.put(self._name, bytes(self._term), self._tag)
             except OSError:  # tried again; whether it was lost meanwhile, the time tells
                 continue
-            if tag is None:
-                self._was_taken = True
+            if tag is None:  # it is another's
                 return
             self._tag, self._renewed_at = tag, asked_at
 
