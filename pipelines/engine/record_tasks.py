@@ -151,7 +151,7 @@ def _task(
 
 def _check_shared(folder: str) -> None:
     """Raises `FileNotFoundError` where a worker does not see a table's folder, and would make one of its own."""
-    if not is_in_store(folder) and not Path(folder, "_delta_log").exists():
+    if not is_in_store(folder) and not Path(folder).is_dir():
         raise FileNotFoundError(f"the folder {folder} is not there on {socket.gethostname()}, where Spark runs tasks")
 
 
