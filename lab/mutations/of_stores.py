@@ -42,7 +42,7 @@ MUTATIONS = (
     ),
     Mutation(
         LEASED, "it is taken while it may still be renewed",
-        LOCKS, "or time.monotonic() - since > LEASE_SECONDS:", "or time.monotonic() - since > 0:",
+        LOCKS, "or time.monotonic() - since > LEASE_SECONDS", "or time.monotonic() - since > 0",
         f"{LEASES}::test_lease_that_is_not_renewed_is_the_next_one_s",
     ),
     Mutation(

@@ -222,12 +222,12 @@ class Replays:
 
     def save(self, replay: Replay) -> None:
         """Writes the record, as a whole or not at all."""
-        file = f"{self.root(replay.replay_id)}/{RECORD_FILE}"
-        text = replay.model_dump_json(indent=2)
+        files = files_at(self.root(replay.replay_id))
         try:
-            files_at(self._lake_root).write(file.removeprefix(f"{self._lake_root}/"), text, is_lasting=True)
+            files.make_folder("")
+            files.write(RECORD_FILE, replay.model_dump_json(indent=2), is_lasting=True)
         except OSError as error:
-            raise LakeUnavailable(f"{file} cannot be written: {error.strerror}.") from error
+            raise LakeUnavailable(f"{files.root}/{RECORD_FILE} cannot be written: {error.strerror}.") from error
 
     def drop(self, replay_id: str) -> None:
         """Deletes the replay's folder, also one whose record says nothing.

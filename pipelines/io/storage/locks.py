@@ -155,15 +155,18 @@ class _Lease:
             self._files.put(self._name, bytes(_Term(None)), self._tag)
 
     def _taken(self) -> str:
-        first, since = None, time.monotonic()
+        seen, since = "", 0.0
         while True:
             found = self._files.version(self._name)
-            first = first or found
-            if found is None or _Term.parse(found.content).holder is None or time.monotonic() - since > LEASE_SECONDS:
-                if tag := self._files.put(self._name, bytes(self._term), found.tag if found else None):
-                    return tag
-            elif first and found.tag != first.tag:
-                raise BlockingIOError
+            is_free = found is None or _Term.parse(found.content).holder is None
+            if found and not is_free:
+                if seen not in ("", found.tag):
+                    raise BlockingIOError
+                if not seen:
+                    seen, since = found.tag, time.monotonic()
+            may_be_had = is_free or time.monotonic() - since > LEASE_SECONDS
+            if may_be_had and (tag := self._files.put(self._name, bytes(self._term), found.tag if found else None)):
+                return tag
             time.sleep(POLL_SECONDS)
 
     def _renew(self) -> None:

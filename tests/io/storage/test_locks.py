@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.io.storage import locks
 from pipelines.io.storage.files import files_at
+from pipelines.io.storage.objects import ObjectFiles, Version
 
 LEASE = "_live.lock"
 
@@ -56,6 +57,23 @@ def test_lease_that_is_not_renewed_is_the_next_one_s(
     frozen.close()
     assert locks.note_of(root, LEASE) == "second", "who has lost it does not give it back"
     second.close()
+
+
+def test_slow_look_at_a_lease_that_is_renewed_does_not_take_it(
+    bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lease, look = locks.locked(f"{bucket}/lake", LEASE), ObjectFiles.version
+
+    def slowly(files: ObjectFiles, name: str) -> Version | None:
+        time.sleep(1.2 * locks.LEASE_SECONDS)
+        return look(files, name)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ObjectFiles, "version", slowly)
+        with pytest.raises(BlockingIOError):
+            locks.locked(f"{bucket}/lake", LEASE)
+    assert not lease.is_lost
+    lease.close()
 
 
 def test_lease_of_a_process_that_has_gone_runs_out(bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
