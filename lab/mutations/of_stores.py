@@ -57,7 +57,7 @@ MUTATIONS = (
     ),
     Mutation(
         LEASED, "a store is taken that lets both writers write",
-        LOCKS, "        self._files.check_conditions()\n", "",
+        LOCKS, "        _check_conditions(root)\n", "",
         f"{FILES}::test_store_that_ignores_conditions_is_refused",
     ),
     Mutation(

@@ -68,7 +68,7 @@ def write(cursor: duckdb.DuckDBPyConnection, rows: str, table: Table, folder: st
             "OVERWRITE_OR_IGNORE, RETURN_STATS)"
         ).fetchall()
     for path in (path for path, count, *_ in done if not count):
-        files_at(folder).delete(_name(path))
+        files_at(folder).delete(file_name(path))
     return [_data_file(table, path, count, size, told) for path, count, size, _, told, *_ in done if count]
 
 
@@ -133,10 +133,11 @@ def _data_file(
         "maxValues": _bounds(found, "max"),
         "nullCount": {column.name: int(of["null_count"]) for column, of in found if "null_count" in of},
     }
-    return DataFile(_name(path), byte_count, row_count, json.dumps(statistics))
+    return DataFile(file_name(path), byte_count, row_count, json.dumps(statistics))
 
 
-def _name(path: str) -> str:
+def file_name(path: str) -> str:
+    """A file's name in its table's folder."""
     return path.rpartition("/")[2]
 
 

@@ -86,7 +86,7 @@ class Lake(ReadableLake):
 
     def replace(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
         """Puts the rows of a query in place of all there are."""
-        old = [_name(file) for file in self.files(table)]
+        old = [data_files.file_name(file) for file in self.files(table)]
         return self.commit(table, transaction, data_files.write(cursor, rows, table, self.path(table)), old)
 
     def replace_where(
@@ -160,7 +160,7 @@ class Lake(ReadableLake):
             if files:
                 query += f" UNION ALL SELECT {names} FROM ({rows_of(table, files)}) AS there {kept}"
             added += data_files.write(cursor, query, table, self.path(table))
-        return self.commit(table, transaction, added, [_name(path) for path in touched])
+        return self.commit(table, transaction, added, [data_files.file_name(path) for path in touched])
 
     def _portions(self, table: Table, files: list[str]) -> Iterator[tuple[list[str], str]]:
         """Files to rewrite, in portions that there is memory for, in the order of their rows; and which of
@@ -211,7 +211,3 @@ def _same(name: str, table: Table) -> str:
     return " AND ".join(
         f"there.{key} {'=' if key in required else 'IS NOT DISTINCT FROM'} {name}.{key}" for key in table.key
     )
-
-
-def _name(path: str) -> str:
-    return path.rpartition("/")[2]

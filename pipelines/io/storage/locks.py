@@ -135,7 +135,7 @@ class _Lease:
         from pipelines.io.storage.objects import ObjectFiles
 
         self._files, self._name = ObjectFiles(root), name
-        self._files.check_conditions()
+        _check_conditions(root)
         self._term = _Term(_me(), note)
         self._tag = self._taken()
         _own_tokens.add(self._term.token)
@@ -201,6 +201,14 @@ class _Watch:
         term = _Term.parse(found.content)
         has_run_out = time.monotonic() - self._since > LEASE_SECONDS
         return None if term.holder is None or has_run_out else term
+
+
+@cache
+def _check_conditions(root: str) -> None:
+    """Asked once: a store that keeps to them goes on to."""
+    from pipelines.io.storage.objects import ObjectFiles
+
+    ObjectFiles(root).check_conditions()
 
 
 @cache
