@@ -7,7 +7,7 @@ from typing import Any
 
 from airflow.sdk import Asset, BaseNotifier
 
-from dags.pts_operator import PTS
+from dags.pts_operator import pts
 from pipelines.commands import Alert
 from pipelines.tables import TABLES, Table
 
@@ -34,7 +34,7 @@ class Asked(BaseNotifier):
 
 
 def _send(command: Alert) -> None:
-    subprocess.run([*PTS, *command.argv()], check=True, timeout=ALERT_SECONDS)
+    subprocess.run([*pts(), *command.argv()], check=True, timeout=ALERT_SECONDS)
 
 
 def replay_name(run_id: str) -> str:

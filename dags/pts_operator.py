@@ -23,8 +23,6 @@ from pipelines.processes.parent_death import PATIENCE_SECONDS, end_with_parent, 
 from pipelines.processes.pid_lock import remove
 from pipelines.settings import load_settings
 
-PTS = (sys.executable, "-P", "-m", "pipelines.cli")
-
 CURED_BY_A_PERSON = (
     errors.InvalidInput,
     errors.SetupIncomplete,
@@ -39,6 +37,11 @@ CURED_BY_A_PERSON = (
     errors.MessagesRejected,
 )
 """Failures that a retry would not mend."""
+
+
+def pts() -> list[str]:
+    """How each command line begins: with the Python that a setting names, or Airflow's."""
+    return [str(load_settings().airflow.python or sys.executable), "-P", "-m", "pipelines.cli"]
 
 
 class PageLink(BaseOperatorLink):
@@ -116,7 +119,7 @@ class PtsOperator(BaseOperator):
         last_words = "It said nothing."
         with TemporaryFile("w+", encoding="utf-8") as out:
             self._process = subprocess.Popen(
-                ended_with_parent(pid_file, [*PTS, *argv]),
+                ended_with_parent(pid_file, [*pts(), *argv]),
                 stdout=out,
                 stderr=subprocess.PIPE,
                 encoding="utf-8",

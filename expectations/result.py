@@ -51,7 +51,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Checked:
-    """One run.
+    """The results of one run of `pts check`.
 
     Attributes:
         checked_at: When it began.
@@ -79,7 +79,7 @@ class Checked:
         return "failed" if self.failures else "warned" if self.warnings else "met"
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The run, as JSON carries it."""
         return {
             "outcome": self.outcome,
             "batch_id": self.batch_id,

@@ -23,10 +23,11 @@ from pipelines import commands
 from pipelines.graph import FLOWS, Flow
 from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection
+from pipelines.java_runtime import RUNTIME
 from pipelines.live import topics
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
-from pipelines.session import AOT_CACHE, JAVA_OPTIONS, RUNTIME, open_session, quoted
+from pipelines.session import AOT_CACHE, JAVA_OPTIONS, open_session, quoted
 from pipelines.settings import Broker, Settings, Spark, Stream
 from pipelines.stack import broker, simulate
 

@@ -20,6 +20,8 @@ from xml.etree import ElementTree
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
+from infra.setup import OWN_CLASSES
+
 HERE = Path(__file__).resolve().parent
 PROJECT = HERE.parent
 VENDORED = PROJECT / "pipelines" / "board" / "static" / "vendored" / "vendored.lock"
@@ -38,7 +40,7 @@ KNOWN_TEXTS = {
 }
 """How the texts of licences begin, without the space around their lines."""
 
-PARTS_OF_OTHERS = re.compile(r"(nameless-login|conditional-checkpoint)\.jar|jrt-fs\.jar|py4j0.*\.jar")
+PARTS_OF_OTHERS = re.compile("|".join([*map(re.escape, OWN_CLASSES), r"jrt-fs\.jar", r"py4j0.*\.jar"]))
 """Compiled by the set-up; a part of the Java runtime; a second copy of a jar, within a Python package."""
 
 

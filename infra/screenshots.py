@@ -2,12 +2,11 @@
 
 They are of real stacks, on free ports and in a temporary folder, of which each tells one story; `ONLY=board` or
 `ONLY=airflow` is one of them. Board and customers' page: a feed comes in. Airflow: the windows of a lake were made by a
-wrong transform, the DAG `replay` makes them anew with the right one, and somebody looks at what differs and approves
+wrong transform, the DAG `replay` makes them again with the right one, and somebody looks at what differs and approves
 it on Airflow's own page. All processes are ended, whatever happens.
 """
 
 import os
-import shutil
 import sys
 import tempfile
 import time
@@ -17,9 +16,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
+from playwright.sync_api import Page, ViewportSize, expect
 
 from infra.aot_cache import run_job, unused_ports
+from infra.chromium import HOW_TO_INSTALL, PROGRAM, launched
 from pipelines import commands
 from pipelines.contracts.rules import Status
 from pipelines.graph import FLOWS, Flow
@@ -34,7 +34,6 @@ FEED = commands.Simulate(packages=2_000, count=40_000, rate=0)
 PAST_DAY = "2026-01-02T00:00:00Z"
 WRONG, REPLAY = "carrier_throughput", "count-deliveries-once"
 BY_HAND = ("check_quality", "compact", "backfill_windows", "watch_stream")
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 SIZE: ViewportSize = {"width": 1440, "height": 900}
 BOARD: ViewportSize = {"width": 1080, "height": 760}
 PHONE: ViewportSize = {"width": 390, "height": 560}
@@ -49,25 +48,24 @@ PAGE_SECONDS, RUN_SECONDS, LOOK_SECONDS = 60.0, 900.0, 1.0
 
 
 def main(stories: list[str]) -> None:
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
-    if program is None:
-        sys.exit("Chromium was not found. Install it (Debian: apt install chromium), then try again.")
+    if PROGRAM is None:
+        sys.exit(f"Chromium was not found. Install it ({HOW_TO_INSTALL}), then try again.")
     for name in [name for name in os.environ if name.startswith("PTS_")]:
         del os.environ[name]  # a user's settings: their broker and lake are not for this
     IMAGES.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="pts-") as folder:
         for story in stories or STORIES:
-            STORIES[story](program, Path(folder) / story)
+            STORIES[story](Path(folder) / story)
 
 
-def of_airflow(program: str, home: Path) -> None:
-    with lake(home) as (settings, password), chromium(program, url(settings)) as page:
+def of_airflow(home: Path) -> None:
+    with lake(home) as (settings, password), opened(url(settings)) as page:
         log_in(page, password)
         correct(page)
         look_around(page)
 
 
-def of_the_board(program: str, home: Path) -> None:
+def of_the_board(home: Path) -> None:
     """While a feed comes in: what the board shows to who runs the lake, and the API's page to who waits."""
     (port, controller_port), (api_port, board_port) = unused_ports(), unused_ports()
     broker = Broker(port=port, controller_port=controller_port)
@@ -76,7 +74,7 @@ def of_the_board(program: str, home: Path) -> None:
         topics.run(commands.Topics(), settings)
         stack.start(["stream", "api", "board"], settings, print)
         simulate.run(LIVE_FEED, settings)
-        with chromium(program, settings.board.url) as page:
+        with opened(settings.board.url) as page:
             until(lambda: page.request.get("/places").ok, RUN_SECONDS, "windows")
             look_at_the_board(page, settings)
 
@@ -127,13 +125,11 @@ def with_bug() -> list[Flow]:
 
 
 @contextmanager
-def chromium(program: str, root: str) -> Iterator[Page]:
+def opened(root: str) -> Iterator[Page]:
     """An empty page of the site at `root`. Chromium asks nothing beyond this machine."""
     only_here = ["--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", "--no-proxy-server"]
-    is_sandboxed = os.getuid() != 0  # the sandbox is for ordinary users alone
     with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=program, args=only_here, chromium_sandbox=is_sandboxed) as browser,
+        launched(*only_here) as browser,
         browser.new_context(base_url=root, viewport=SIZE, locale="en-US") as context,
     ):
         context.set_default_timeout(PAGE_SECONDS * 1000)
@@ -235,10 +231,10 @@ def await_state(page: Page, path: str, state: str) -> None:
     """Returns when the run or task is in this state. Raises `RuntimeError` when it has failed."""
 
     def is_there() -> bool:
-        found = fetch(page, f"/api/v2/dags/{path}")["state"]
-        if found in ("failed", "upstream_failed"):
-            raise RuntimeError(f"{path}: {found}.")
-        return bool(found == state)
+        actual = fetch(page, f"/api/v2/dags/{path}")["state"]
+        if actual in ("failed", "upstream_failed"):
+            raise RuntimeError(f"{path}: {actual}.")
+        return bool(actual == state)
 
     until(is_there, RUN_SECONDS, f"{state} of {path}")
 

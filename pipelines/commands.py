@@ -122,6 +122,7 @@ class Stream(Command):
     Attributes:
         drain: Takes in what is in the log at its start and no more.
         new_checkpoint: Goes on from the ledger's last row without the checkpoint, which is lost.
+        standby: Waits for as long as another process writes the lake, and goes on in its place.
     """
 
     words = ("stream",)
@@ -129,6 +130,9 @@ class Stream(Command):
     new_checkpoint: Annotated[
         bool,
         Option("--new-checkpoint", "Go on from where the ledger ends, without the checkpoint: it is lost or torn."),
+    ] = False
+    standby: Annotated[
+        bool, Option("--standby", "Wait while another process writes the lake, with Java warm, and take its place.")
     ] = False
 
 
@@ -216,7 +220,7 @@ class SqlShell(Command):
 
 
 class Sql(SqlShell):
-    """One of them."""
+    """One SQL query over the Delta tables."""
 
     query: Annotated[str, Argument('For example "SELECT * FROM gold.remaining_stops LIMIT 5".')] = Field(min_length=1)
 

@@ -226,6 +226,16 @@ STORE_ANSWER = re.compile(r"<Code>(\w+)</Code>(?:\s*<Message>([^<]*)</Message>)?
 STORE_SILENT = re.compile(r"Error performing \w+ (https?://[^/\s]+)[\s\S]*error sending request")
 """How delta-rs and obstore say that they had no answer."""
 
+STORE_UNTRUSTED = re.compile(
+    r"Error performing \w+ (https://[^/\s]+)[\s\S]*(?:invalid peer certificate|InvalidCertificate)\W*(.{,20})"
+)
+"""How the two say what they have against a store's certificate, in more words or fewer."""
+
+UNTRUSTED_STORE = (
+    "is not trusted: PTS_STORAGE__CA_FILE must have the authority that it comes from, and the certificate the address "
+    "by which the store is reached"
+)
+
 
 def first_sentence(error: Exception) -> str:
     """The message of an engine's error on one line, without the excerpt of the query that DuckDB appends and without a
@@ -233,6 +243,9 @@ def first_sentence(error: Exception) -> str:
     """
     if answer := STORE_ANSWER.search(str(error)):
         return f"the store says {answer[1]}" + (f" ({printable(answer[2]).rstrip('.')})" if answer[2] else "")
+    if asked := STORE_UNTRUSTED.search(without_colours(str(error))):
+        why = "has expired" if "xpired" in asked[2] else UNTRUSTED_STORE
+        return f"the certificate of the store at {asked[1]} {why}"
     if asked := STORE_SILENT.search(str(error)):
         return f"the store at {asked[1]} does not answer"
     text = re.split(r"\n\s*(?:LINE \d+:|Error:)", without_colours(str(error)))[0]

@@ -15,7 +15,7 @@ records runs where Spark reads them, in a task for each part of the log; one tha
 job's process. In a micro-batch a flow runs once those above it that it needs are done (`Flow.needs`), beside the
 others. Live and replay run these same flows; only the range of the log and the lake differ.
 
-There are two paces. The records, and what people watch (─), move with every batch. The rest (┄) catches up: every
+The records, and what people watch (─), move with every batch. The rest (┄) catches up: every
 `PTS_STREAM__FOLLOW_SECONDS`, a round brings all of it to one earlier batch, one group (`Flow.catch_up_group`) in each
 of the next batches, so that none of them gets long. What people watch joins the rest where it is large
 (`is_deferred_when_large`). The ledger has each table's position.
@@ -48,7 +48,7 @@ from pipelines.transforms.bronze_records import BRONZE_RECORDS
 from pipelines.transforms.busiest_stops import BUSIEST_STOPS
 from pipelines.transforms.carrier_throughput import CARRIER_THROUGHPUT
 from pipelines.transforms.distinct_scans import DISTINCT_SCANS
-from pipelines.transforms.failed_delivery_alerts import FAILED_DELIVERY_ALERTS
+from pipelines.transforms.failed_delivery_alerts import FAILED, FAILED_DELIVERY_ALERTS
 from pipelines.transforms.package_reports import PACKAGE_REPORT_MESSAGES
 from pipelines.transforms.rejected import REJECTED
 from pipelines.transforms.remaining_stops import REMAINING_STOPS
@@ -88,10 +88,13 @@ class Current:
 
 @dataclass(frozen=True)
 class Around:
-    """The rows of a table less than `margin` of event time from any of the new ones."""
+    """The rows of a table less than `margin` of event time from any of the new ones for which a condition (SQL) holds,
+    and others of the same hours.
+    """
 
     new: New
     margin: timedelta
+    where: str
 
 
 Read = Judged | New | Known | Current | Around
@@ -233,7 +236,7 @@ FLOWS = (
         "failed_delivery_alerts",
         GOLD_FAILED_DELIVERY_ALERTS,
         FAILED_DELIVERY_ALERTS,
-        {"new_scans": NEW_SCANS, "scans": Around(NEW_SCANS, ALERT_WINDOW)},
+        {"new_scans": NEW_SCANS, "scans": Around(NEW_SCANS, ALERT_WINDOW, FAILED)},
         write="merge",
         catch_up_group="alerts",
     ),

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterator
 from ipaddress import ip_address
-from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
-from pipelines.secret import Secret, SecretGroup, named_text, private_text, secret_kinds
+from pipelines.secret import NamedFile, Secret, SecretGroup, named_text, private_text, secret_kinds
 
 PREFIX = "PTS_KAFKA__SECURITY__"
 
@@ -35,16 +34,16 @@ class Security(SecretGroup, frozen=True):
         description="Whether a connection that is not encrypted may leave this machine. Who can see the network then "
         "reads records and passwords, and can change them.",
     )
-    ca_file: Path | None = Field(
+    ca_file: NamedFile | None = Field(
         default=None,
         description="PEM file with the certificates of the authorities that the brokers' certificates come from. "
         "Unset: the public authorities that OpenSSL and Java know.",
     )
-    certificate_file: Path | None = Field(
+    certificate_file: NamedFile | None = Field(
         default=None,
         description="PEM file with this client's certificate, and those between it and its authority (mutual TLS).",
     )
-    key_file: Path | None = Field(default=None, description="PEM file with the private key of that certificate.")
+    key_file: NamedFile | None = Field(default=None, description="PEM file with the private key of that certificate.")
     key_password: Secret | None = Field(default=None, description="Password of that key, if it has one.")
     mechanism: Mechanism | None = Field(
         default=None, description="How a login is made: PLAIN, SCRAM-SHA-256, SCRAM-SHA-512 or OAUTHBEARER."
@@ -77,20 +76,6 @@ class Security(SecretGroup, frozen=True):
         """
         read = private_text if name == "key_file" else named_text
         return read(getattr(self, name), PREFIX + name.upper())
-
-    @field_validator("ca_file", "certificate_file", "key_file", mode="before")
-    @classmethod
-    def _names_a_file(cls, path: Any) -> Any:
-        """A variable that a deployment left empty would be the folder in which the process runs."""
-        if path == "":
-            raise ValueError("it names no file: unset it, or give it a path")
-        return path
-
-    @field_validator("ca_file", "certificate_file", "key_file")
-    @classmethod
-    def _from_any_folder(cls, path: Path | None) -> Path | None:
-        """Services run in other folders than the shell that gives them their settings."""
-        return path and path.expanduser().absolute()
 
     @field_validator("token_endpoint_url")
     @classmethod

@@ -5,9 +5,12 @@ from typing import Literal
 
 ANSWER_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 BATCH_SECONDS = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 20.0, 40.0, 80.0)
+QUERY_SECONDS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 150.0, 300.0, 600.0)
 FRESHNESS_SECONDS = (0.5, 1.0, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1_800.0)
 
 OUTCOMES = ("accepted", "duplicate", "quarantined")
+QUERY_OUTCOMES = ("answered", "refused", "failed", "cancelled")
+SEAL_OUTCOMES = ("understood", "whole", "cut")
 PHASES = ("records", "catch_up", "ledger")
 
 
@@ -118,4 +121,39 @@ BOARD_BATCH = Metric("pts_board_view_batch_id", "gauge", "The batch of the page 
 BOARD = (BOARD_REQUESTS, BOARD_DURATION, BOARD_BATCH)
 """Of `pts board`."""
 
-METRICS = (*JOB, *API, *BOARD)
+SQL_QUERIES = Metric(
+    "pts_sql_queries_total",
+    "counter",
+    "Queries by what became of them: answered (closed after rows were given), refused (never executed), failed, "
+    "cancelled (by a client, or because it took too long).",
+    ("outcome",),
+)
+SQL_DURATION = Metric(
+    "pts_sql_query_duration_seconds",
+    "histogram",
+    "How long the server worked at a query that was executed, without the time between fetches.",
+    buckets=QUERY_SECONDS,
+)
+SQL_SESSIONS = Metric("pts_sql_open_sessions", "gauge", "Sessions that are open; without a query, for an hour at most.")
+
+SQL = (SQL_QUERIES, SQL_DURATION, SQL_SESSIONS)
+"""Of `pts sql-server`."""
+
+SEALED_RECORDS = Metric(
+    "pts_sealed_records_total",
+    "counter",
+    "Records moved to the kept topics, by how: understood (its personal fields, where it has any, in an envelope), "
+    "whole (not understood, all of it in one), cut (too large for that, its beginning in one).",
+    ("topic", "outcome"),
+)
+SEAL_LAG = Metric(
+    "pts_seal_lag_records", "gauge", "Records of the intake topics that are not moved yet.", ("topic", "partition")
+)
+LAST_SEALED_AT = Metric(
+    "pts_seal_last_batch_timestamp_seconds", "gauge", "When records were last moved; 0 before the first."
+)
+
+SEAL = (SEALED_RECORDS, SEAL_LAG, LAST_SEALED_AT)
+"""Of `pts seal`."""
+
+METRICS = (*JOB, *API, *BOARD, *SQL, *SEAL)

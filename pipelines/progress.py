@@ -91,7 +91,7 @@ class PartBegun:
 
 @dataclass(frozen=True)
 class PartAdvanced:
-    """So much of the part that was begun last is done."""
+    """How much of the part that was begun last is done."""
 
     done: int
 

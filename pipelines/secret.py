@@ -8,9 +8,9 @@ do not inherit it.
 import json
 import re
 from pathlib import Path
-from typing import Any, ClassVar, Self, get_args
+from typing import Annotated, Any, ClassVar, Self, get_args
 
-from pydantic import BaseModel, GetCoreSchemaHandler, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, GetCoreSchemaHandler, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema, core_schema
 
@@ -66,6 +66,17 @@ def named_text(path: Path, variable: str) -> str:
     if not text.strip():
         raise InvalidInput(f"{variable}={path} is empty.")
     return text
+
+
+def _named(path: Any) -> Any:
+    """A variable that a deployment left empty would be the folder in which the process runs."""
+    if path == "":
+        raise ValueError("it names no file: unset it, or give it a path")
+    return path
+
+
+NamedFile = Annotated[Path, BeforeValidator(_named), AfterValidator(lambda path: path.expanduser().absolute())]
+"""A file that a setting names. Services run in other folders than the shell that gives them their settings."""
 
 
 class Secret:
@@ -168,12 +179,12 @@ class SecretProperties(Secret):
 
 def _as_properties(text: str) -> dict[str, str]:
     try:
-        found = json.loads(text)
+        properties = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict) or not all(isinstance(value, str) for value in found.values()):
+        properties = None
+    if not isinstance(properties, dict) or not all(isinstance(value, str) for value in properties.values()):
         raise ValueError("it is no JSON object whose values are texts")
-    return found
+    return properties
 
 
 class SecretGroup(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=True):
@@ -202,8 +213,8 @@ class SecretGroup(BaseModel, frozen=True, extra="forbid", hide_input_in_errors=T
 
 def secret_kinds(group: type[BaseModel]) -> dict[str, type[Secret]]:
     """The fields of a group that are secrets, by name."""
-    found = {name: _secret_kind(field) for name, field in group.model_fields.items()}
-    return {name: kind for name, kind in found.items() if kind}
+    kinds = {name: _secret_kind(field) for name, field in group.model_fields.items()}
+    return {name: kind for name, kind in kinds.items() if kind}
 
 
 def _secret_kind(field: FieldInfo) -> type[Secret] | None:
@@ -211,7 +222,24 @@ def _secret_kind(field: FieldInfo) -> type[Secret] | None:
     return next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Secret)), None)
 
 
-def of_keyring(service: str, variable: str, kind: type[Secret]) -> Secret | None:
+def with_secrets_of_keyring(given: Any, group: type[BaseModel], prefix: str, service: str) -> Any:
+    """What is given of a group, and of the groups in it, with the secrets that the keyring has besides."""
+    if not isinstance(given, dict):
+        return given
+    taken = dict(given)
+    for name, secret in secret_kinds(group).items():
+        is_given = taken.get(name) is not None or taken.get(f"{name}_file") is not None
+        if not is_given and (found := _of_keyring(service, f"{prefix}{name.upper()}", secret)):
+            taken[name] = found
+    for name, field in group.model_fields.items():
+        if isinstance(within := field.annotation, type) and issubclass(within, BaseModel):
+            there = with_secrets_of_keyring(taken.get(name, {}), within, f"{prefix}{name.upper()}__", service)
+            if there:
+                taken[name] = there
+    return taken
+
+
+def _of_keyring(service: str, variable: str, kind: type[Secret]) -> Secret | None:
     """The secret that the keyring has by this name, if it has one.
 
     Raises `ValueError` where there is no keyring, it stays locked, or what it has is no secret of this kind.

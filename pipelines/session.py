@@ -4,8 +4,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 
 from py4j.protocol import Py4JNetworkError
@@ -17,20 +16,21 @@ from pipelines import java_process
 from pipelines.errors import InvalidInput, LakeUnavailable, SetupIncomplete
 from pipelines.host_environment import leave_aside, name_user, scratch_below, user_has_a_name
 from pipelines.java_process import LAST_WORDS_SECONDS
+from pipelines.java_runtime import JARS, JAVA, JAVA_HOME, RUNTIME
 from pipelines.progress import part
 from pipelines.settings import Settings
 
-RUNTIME = Path(sys.prefix) / "runtime"
 LOG_CONFIGURATION = Path(__file__).resolve().parent.parent / "infra" / "spark" / "log4j2.properties"
 
 AOT_CACHE = RUNTIME / "spark.aot"
 """What Java recorded of a run of the job (`infra/aot_cache.py`), to start and warm up faster."""
 
-NAMELESS_LOGIN = RUNTIME / "jars" / "nameless-login.jar"
+NAMELESS_LOGIN = JARS / "nameless-login.jar"
 """In place of Java's own way to tell the user's name, which fails where the system knows none
 (`infra/java/UnixLoginModule.scala`)."""
 
-CONDITIONAL_CHECKPOINT = RUNTIME / "jars" / "conditional-checkpoint.jar"
+OWN_JARS = JARS / "batches.jar", JARS / "stores.jar"
+"""Of classes of this project's own (`infra/java`); the second, where the lake is in an object store."""
 
 JAVA_OPTIONS = (
     f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
@@ -92,6 +92,9 @@ PROPERTIES = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
+    # Spark's own starts processes for each file of a checkpoint, and there are two in every batch
+    # (infra/java/FolderCheckpoint.scala).
+    "spark.sql.streaming.checkpointFileManagerClass": "superfastpts.FolderCheckpointFileManager",
 }
 
 
@@ -99,6 +102,8 @@ S3 = {
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
     # Spark's own would let two jobs write the same file of a checkpoint (infra/java/ConditionalCheckpoint.scala).
     "spark.sql.streaming.checkpointFileManagerClass": "superfastpts.ConditionalCheckpointFileManager",
+    # Nothing else is written by this client: files of a few hundred bytes, which would go through a folder in /tmp.
+    "spark.hadoop.fs.s3a.fast.upload.buffer": "array",
 }
 """For a lake in an object store."""
 
@@ -117,33 +122,14 @@ CLUSTER = {
     "spark.executor.heartbeatInterval": "4s",
     "spark.network.timeout": "16s",
     "spark.network.timeoutInterval": "4s",
+    # Firewalls know them; where one is taken, Spark takes the next that is free.
+    "spark.driver.port": "7100",
+    "spark.blockManager.port": "7200",
 }
 """On machines of others."""
 
 TASK_ATTEMPTS = 4
 """Spark's default everywhere but on this machine, where it would be 1."""
-
-UNFUSED_ROWS = 10_000
-"""Up to here, compiling a plan's stages as wholes costs more than it saves."""
-
-UNFUSED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.shuffle.partitions": "1",
-}
-
-
-@contextmanager
-def planned_for(spark: SparkSession, row_count: int) -> Iterator[None]:
-    """Plans what is run within for about so many new rows: a few go through one task, its stages not compiled."""
-    few = UNFUSED if row_count <= UNFUSED_ROWS else {}
-    before = {key: str(spark.conf.get(key)) for key in few}
-    try:
-        for key, value in few.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            spark.conf.set(key, old)
 
 
 def open_session(settings: Settings, name: str = "pts", required: Mapping[str, str] | None = None) -> SparkSession:
@@ -153,16 +139,15 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     Raises `InvalidInput` for a standalone cluster without its secret, `SetupIncomplete` when the runtime is missing,
     `LakeUnavailable` when $PTS_HOME cannot be written, `JavaEnded` when Java ends before the session is there.
     """
-    is_in_store = "://" in settings.lake_root
-    jars = spark_jars(with_stores=is_in_store)
-    if not jars or not (RUNTIME / "java" / "bin" / "java").exists():
+    jars = spark_jars(with_stores=settings.is_in_store)
+    if not jars or not JAVA.exists():
         raise SetupIncomplete(f"There is no Java runtime with Spark's jars under {RUNTIME}. Run `make setup`.")
     if ignored := leave_aside(os.environ):
         sys.stderr.write(
             f"pts: {', '.join(ignored)} of the environment is left aside: Spark is that of `make setup`.\n"
         )
     name_user(os.environ)
-    os.environ["JAVA_HOME"] = str(RUNTIME / "java")
+    os.environ["JAVA_HOME"] = str(JAVA_HOME)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     scratch = scratch_of(settings.home)
     java_options = f"{JAVA_OPTIONS} {quoted(f'-Djava.io.tmpdir={scratch}')}"
@@ -187,7 +172,7 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
         **(LOCAL if is_local else CLUSTER),
         **PROPERTIES,
-        **(S3 | settings.storage.of_spark() if is_in_store else {}),
+        **(S3 | settings.storage.of_spark() if settings.is_in_store else {}),
         **settings.spark.properties(),
         **(required or {}),
     }
@@ -219,10 +204,10 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
 
 
 def spark_jars(*, with_stores: bool) -> list[Path]:
-    """What Spark needs beside its own, with those for object stores or without."""
-    folders = ("spark", "s3") if with_stores else ("spark",)
-    jars = [jar for folder in folders for jar in sorted((RUNTIME / "jars" / folder).glob("*.jar"))]
-    return [*jars, CONDITIONAL_CHECKPOINT] if jars and with_stores else jars
+    """What Spark needs beside its own, with those for object stores or without; nothing where the set-up is older."""
+    folders, own = (("spark", "s3"), OWN_JARS) if with_stores else (("spark",), OWN_JARS[:1])
+    jars = [jar for folder in folders for jar in sorted((JARS / folder).glob("*.jar"))]
+    return [*jars, *own] if jars and all(jar.exists() for jar in own) else []
 
 
 def with_retries(master: str) -> str:

@@ -7,10 +7,15 @@ from typing import Any
 
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import (
+    AclBindingFilter,
+    AclOperation,
+    AclPermissionType,
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
+    ResourcePatternType,
+    ResourceType,
     ScramCredentialInfo,
     ScramMechanism,
     UserScramCredentialUpsertion,
@@ -20,7 +25,7 @@ from pyspark.sql import SparkSession
 from pipelines import commands
 from pipelines.contracts.topics import INPUT_TOPICS
 from pipelines.graph import FLOWS, Flow
-from pipelines.io.kafka import mover
+from pipelines.io.kafka import mover, producer
 from pipelines.io.kafka.admin import topic_states
 from pipelines.io.kafka.connection import Connection, Principal
 from pipelines.live import topics
@@ -67,6 +72,18 @@ def set_password(settings: Settings, principal: Principal, password: str) -> Non
         altered.result()
 
 
+def take_rights(settings: Settings, principal: Principal, topic: str) -> None:
+    """All that the principal has on the topic."""
+    any_of_it = (AclOperation.ANY, AclPermissionType.ANY)
+    host: Any = None  # any, which its types do not know
+    which = AclBindingFilter(
+        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{principal}", host, *any_of_it
+    )
+    client = AdminClient({**Connection.of(settings, "admin").client_options()})
+    for deleted in client.delete_acls([which]).values():
+        assert deleted.result()
+
+
 @contextmanager
 def empty_log(broker: str, home: Path, **kafka: Any) -> Iterator[Settings]:
     """Settings of a lake in a home of its own, on a log whose topics are new; they are deleted at the end."""
@@ -75,7 +92,7 @@ def empty_log(broker: str, home: Path, **kafka: Any) -> Iterator[Settings]:
     try:
         yield settings
     finally:
-        delete_topics(broker, *topic_states(Connection(broker), topics.NAMES))
+        _forget_topics(broker, topics.NAMES)
 
 
 @contextmanager
@@ -89,8 +106,14 @@ def sealing_log(broker: str, home: Path) -> Iterator[Settings]:
     try:
         yield settings
     finally:
-        delete_topics(broker, *topic_states(Connection(broker), names))
-        client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
+        _forget_topics(broker, names)
+        client = AdminClient({"bootstrap.servers": broker})  # one that is garbage never answers
         done = client.delete_consumer_groups([mover.NAME], request_timeout=5)[mover.NAME]
         with suppress(KafkaException):  # of a test that moved nothing
             done.result(10)
+
+
+def _forget_topics(broker: str, names: Sequence[str]) -> None:
+    """The next log's topics may have more partitions than the process's producer would know of for some minutes."""
+    delete_topics(broker, *topic_states(Connection(broker), names))
+    producer.shared_producer.cache_clear()

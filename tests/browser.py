@@ -1,27 +1,34 @@
 """Debian's Chromium, where there is one."""
 
-import os
-import shutil
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from socket import socket
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-PROGRAM = next(filter(None, map(shutil.which, PROGRAMS)), None)
-NEEDS_CHROMIUM = pytest.mark.skipif(PROGRAM is None, reason="no Chromium was found (Debian: apt install chromium)")
+from infra.chromium import HOW_TO_INSTALL, PROGRAM
+from pipelines.errors import PtsError
+from pipelines.processes.signals import StopRequest
+from pipelines.settings import Api, Board
+from pipelines.web.server import listener
+
+NEEDS_CHROMIUM = pytest.mark.skipif(PROGRAM is None, reason=f"no Chromium was found ({HOW_TO_INSTALL})")
 
 
 @contextmanager
-def launched() -> Iterator[Browser]:
-    """A browser for as long as the block lasts; one at a time."""
-    with (
-        sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=PROGRAM, chromium_sandbox=os.getuid() != 0) as found,
-    ):
-        yield found
+def serving(serve: Callable[[socket], object], place: Api | Board, stop: StopRequest) -> Iterator[str]:
+    """The address of a server that a thread runs for as long as the block lasts; then it is asked to stop."""
+    with listener(place.host, place.port, PtsError, "") as its_socket:
+        thread = threading.Thread(target=serve, args=(its_socket,))
+        thread.start()
+        try:
+            yield place.url
+        finally:
+            stop.set()
+            thread.join()
 
 
 def opened(browser: Browser, width: int = 1200, scheme: str = "light", **options: Any) -> tuple[Page, list[str]]:

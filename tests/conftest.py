@@ -6,7 +6,9 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
 from pyspark.sql import SparkSession
 
@@ -20,10 +22,16 @@ from tests.brokers import embedded, empty_log
 from tests.calling import Call, Ended, Pts
 from tests.integration.pts_process import SHORT_LIVED
 
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
 if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
     # asks for Spark Connect.
     vars(sys.modules["__main__"]).setdefault("__file__", __file__)
+
+hypothesis.settings.register_profile("untimed", deadline=None)  # the machine is shared, and may be busy
+hypothesis.settings.load_profile("untimed")
 
 INTEGRATION = "integration"
 """The folder of most tests that need a broker."""
@@ -35,6 +43,7 @@ BROKERS = {"broker", "new_log", "stack_settings"}
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
     parser.addoption("--crash-every", type=int, default=3, help="The same, of commands within the tests' process.")
+    parser.addoption("--every-loss", action="store_true", help="Lose every part of several hosts, in every way.")
     parser.addoption("--compact-rounds", type=int, default=3, help="How often to compact beside a live job.")
 
 
@@ -143,6 +152,15 @@ def pts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Ended(int(ended.value.code or 0), *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator["Browser"]:
+    """Debian's Chromium, for tests that are marked as `NEEDS_CHROMIUM`."""
+    from infra.chromium import launched  # its import takes a while
+
+    with launched() as chromium:
+        yield chromium
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 """The secure broker with two doors more, as brokers of others have them: client certificates, and tokens. It looks at
-once after what its topics let go of, and not every five minutes.
+once what its topics are to delete, and not every five minutes.
 
 `python -m tests.doors broker` is `pts broker` with the listeners MUTUAL and TOKEN. Who comes with a certificate or a
 token of `job` is the job, and has its rights.
@@ -33,7 +33,7 @@ from pipelines.processes.supervisor import Supervisor
 from pipelines.settings import Kafka, Settings
 from pipelines.stack import broker
 from tests.ports import unused_ports
-from tests.tokens import Issuer, token_endpoint
+from tests.tokens import Issuer, TokenEndpoint, token_endpoint
 
 PROJECT = Path(__file__).parent.parent
 PORTS, KEYS = "DOORS_PORTS", "DOORS_KEYS"
@@ -55,6 +55,7 @@ listener.name.token.oauthbearer.sasl.jaas.config=\\
   org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;
 listener.name.token.oauthbearer.sasl.server.callback.handler.class=\\
   org.apache.kafka.common.security.oauthbearer.OAuthBearerValidatorCallbackHandler
+listener.name.token.oauthbearer.connections.max.reauth.ms=3600000
 listener.name.token.sasl.oauthbearer.jwks.endpoint.url={keys}
 log.initial.task.delay.ms=0
 log.retention.check.interval.ms=500
@@ -68,7 +69,7 @@ class Doors:
 
     folder: Path
     ports: tuple[int, int]
-    endpoint: str
+    tokens: TokenEndpoint
 
     def by_certificate(self, secure: Settings, **other: Any) -> Kafka:
         """With a certificate of the broker's own authority, whose key has a password."""
@@ -83,7 +84,7 @@ class Doors:
         told = {
             "protocol": "SASL_SSL",
             "mechanism": "OAUTHBEARER",
-            "token_endpoint_url": self.endpoint,
+            "token_endpoint_url": self.tokens.url,
             "client_id": CLIENT_ID,
             "client_secret": CLIENT_SECRET,
             "scope": "kafka",
@@ -101,16 +102,16 @@ def doors(folder: Path) -> Iterator[Doors]:
     issuer = Issuer({f"{CLIENT_ID}:{CLIENT_SECRET}": "job"})
     keys, ports = folder / "keys.json", unused_ports()
     keys.write_text(issuer.key_set())
-    of_pts = Supervisor._environment
+    of_pts = Supervisor.environment
 
     def with_doors(supervisor: Supervisor) -> dict[str, str]:
         told = of_pts(supervisor)
         own = {PORTS: ",".join(map(str, ports)), KEYS: keys.as_uri(), "PYTHONPATH": str(PROJECT)}
         return told | own | {"STACK_BROKER": told["STACK_BROKER"].replace("pipelines.cli", "tests.doors")}
 
-    with pytest.MonkeyPatch.context() as patched, token_endpoint(issuer) as (url, _):
-        patched.setattr(Supervisor, "_environment", with_doors)
-        yield Doors(folder, ports, url)
+    with pytest.MonkeyPatch.context() as patched, token_endpoint(issuer) as tokens:
+        patched.setattr(Supervisor, "environment", with_doors)
+        yield Doors(folder, ports, tokens)
 
 
 def client_certificate(secrets: Path) -> bytes:

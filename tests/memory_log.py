@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.io.kafka.log import OffsetRange
+from pipelines.io.kafka.log import OffsetRange, tasks_for
 from tests.frames import record_frame
 from tests.oracle.records import LogRecord
 
@@ -29,7 +29,7 @@ class MemoryLog:
                 if record.topic == topic
                 and any(part.partition == record.partition and part.start <= record.offset < part.end for part in parts)
             ],
-        ).repartition("kafka_partition")
+        ).repartition(tasks_for(self._spark, parts), "kafka_partition")
 
     def send(self, messages: pa.Table, topic: str) -> None:
         self.sent.extend((row["key"], row["value"]) for row in messages.to_pylist())

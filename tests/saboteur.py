@@ -25,15 +25,15 @@ from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Replays
 from tests.batches import Crashed
 
-CHANGES_OF_PLACE = (
+OF_A_SWAP = (
     (Replays, "save"),
     (publication, "publish"),
     (delta_rs, "signature"),
-    (delta_rs, "take_over"),
+    (delta_rs, "swap_in"),
     (Ledger, "append"),
 )
-STEPS = ((Lake, "commit"), (LakeRunner, "batch"), *CHANGES_OF_PLACE)
-OF_COMPACTION = ((files, "join"), (files, "order"), (files, "vacuum"), (files, "write_checkpoint"))
+STEPS = ((Lake, "commit"), (LakeRunner, "batch"), *OF_A_SWAP)
+OF_COMPACTION = tuple((files, step) for step in ("join", "order", "vacuum", "write_checkpoint", "shorten_log"))
 
 
 def crash() -> None:

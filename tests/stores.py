@@ -1,5 +1,7 @@
 """An object store that knows conditional writes, for tests: moto's, in a process of its own, as delta-rs needs it."""
 
+import re
+import ssl
 import subprocess
 import sys
 import time
@@ -14,20 +16,30 @@ from pipelines.io.delta import duck
 from pipelines.io.storage import access
 from pipelines.secret import Secret
 from pipelines.settings import Storage
+from tests.hosts import Host
 from tests.ports import unused_ports
 
 PATIENCE_SECONDS = 60.0
+LOG = "store.log"
 
 
 @contextmanager
-def object_store(folder: Path) -> Iterator[Storage]:
-    """The store until the block ends, and how it is reached. What it says stands in a file of the folder."""
+def object_store(folder: Path, host: Host | None = None, certificates: Path | None = None) -> Iterator[Storage]:
+    """The store until the block ends, on this machine or on one of its hosts, and how it is reached: by TLS with the
+    certificates of a folder, as `renew` makes them. What it says stands in a file of the folder.
+    """
     port, _ = unused_ports()
-    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    with (folder / "store.log").open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
+    address = host.address if host else "127.0.0.1"
+    command = [sys.executable, "-m", "moto.server", "-H", address, "-p", str(port)]
+    if certificates:
+        command += ["--ssl-cert", str(certificates / "broker.pem"), "--ssl-key", str(certificates / "broker.pem")]
+    command = host.does(*command) if host else command
+    with (folder / LOG).open("w") as log, subprocess.Popen(command, stdout=log, stderr=log) as server:
         try:
             storage = Storage(
-                endpoint=f"http://127.0.0.1:{port}",
+                endpoint=f"{'https' if certificates else 'http'}://{address}:{port}",
+                ca_file=certificates and certificates / "ca.pem",
+                allow_plaintext=bool(host),
                 region="us-east-1",
                 access_key_id="tests",
                 secret_access_key=Secret("tests"),
@@ -42,24 +54,35 @@ def object_store(folder: Path) -> Iterator[Storage]:
 def reached(storage: Storage) -> Iterator[None]:
     """Lets this process reach the store within the block."""
     access.reach(storage)
-    duck._database.cache_clear()  # what it has reached, it goes on to reach
+    duck.shared_database.cache_clear()  # what it has reached, it goes on to reach
     yield
     access.reach(Storage())
-    duck._database.cache_clear()
+    duck.shared_database.cache_clear()
 
 
 def new_bucket(storage: Storage) -> str:
     """The URI of a bucket of the caller's own."""
     name = f"bucket-{uuid4().hex}"
-    urllib.request.urlopen(urllib.request.Request(f"{storage.endpoint}/{name}", method="PUT"))
+    asked = urllib.request.Request(f"{storage.endpoint}/{name}", method="PUT")
+    urllib.request.urlopen(asked, context=_context(storage)).close()
     return f"s3://{name}"
+
+
+def requests(folder: Path) -> list[str]:
+    """What the store of a folder was asked so far, oldest first, as it says; nothing where no store was."""
+    log = folder / LOG
+    return re.findall(r"((?:GET|HEAD|PUT|POST|DELETE) /\S+)", log.read_text()) if log.exists() else []
+
+
+def _context(storage: Storage) -> ssl.SSLContext | None:
+    return ssl.create_default_context(cafile=storage.ca_file) if storage.ca_file else None
 
 
 def _await(storage: Storage, server: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            urllib.request.urlopen(storage.endpoint).close()
+            urllib.request.urlopen(storage.endpoint, context=_context(storage)).close()
         except URLError:
             assert server.poll() is None, "the store ended"
             assert time.monotonic() < deadline, "the store does not answer"

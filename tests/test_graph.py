@@ -53,7 +53,7 @@ def test_a_flow_reads_only_what_flows_above_it_have_written() -> None:
         written.add(flow.into.name)
 
 
-def test_a_table_is_written_in_one_group_and_in_that_of_the_tables_it_follows() -> None:
+def test_a_table_is_written_in_one_group_and_in_that_of_the_tables_it_is_made_from() -> None:
     groups: dict[str, str | None] = {}
     for flow in FLOWS:
         followed = [read.table for read in flow.reads.values() if isinstance(read, Current)]
@@ -66,7 +66,7 @@ def test_what_reads_records_moves_with_every_batch() -> None:
     assert {flow.name for flow in FLOWS if flow.topic and flow.into in ACCEPTED} == {"accept_events", "accept_routes"}
 
 
-def test_fold_that_follows_has_a_time_by_which_its_rows_are_made_again() -> None:
+def test_fold_that_catches_up_has_a_time_by_which_its_rows_are_made_again() -> None:
     reports = next(flow for flow in FLOWS if flow.name == "remaining_stops")
     with pytest.raises(ValueError, match=r"silver.ship_routes names no row_time"):
         replace(reports, into=SILVER_SHIP_ROUTES, catch_up_group="routes")

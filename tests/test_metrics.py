@@ -8,7 +8,17 @@ import sys
 import pytest
 
 from pipelines.engine.micro_batch import MicroBatch
-from pipelines.metrics import METRICS, PHASE_DURATION, PHASES, RECORDS, Metric
+from pipelines.metrics import (
+    METRICS,
+    PHASE_DURATION,
+    PHASES,
+    QUERY_OUTCOMES,
+    RECORDS,
+    SEAL_OUTCOMES,
+    SEALED_RECORDS,
+    SQL_QUERIES,
+    Metric,
+)
 from pipelines.state.ledger import Counts
 
 BASE_UNITS = ("seconds", "bytes")
@@ -38,6 +48,8 @@ def test_docs_name_every_outcome_and_phase() -> None:
     """Phases are the engine's, outcomes the ledger's."""
     assert {"accepted", "duplicate", "quarantined"} == set(Counts.__dataclass_fields__) - {"read"}
     assert all(name in RECORDS.doc for name in ("accepted", "duplicate", "quarantined"))
+    assert all(name in SQL_QUERIES.doc for name in QUERY_OUTCOMES)
+    assert all(name in SEALED_RECORDS.doc for name in SEAL_OUTCOMES)
     assert set(PHASES) == set(re.findall(r'_timed\("(\w+)"\)', inspect.getsource(MicroBatch)))
     assert all(name in PHASE_DURATION.doc for name in PHASES)
 
@@ -45,10 +57,14 @@ def test_docs_name_every_outcome_and_phase() -> None:
 LOAD = """
 import sys
 import pipelines.cli.main
-from pipelines.commands import Stream
-from pipelines.observability.observers import observers
+from pipelines.commands import Seal, Stream
+from pipelines.observability.observers import observers, seal_observers, sql_observers
 from pipelines.settings import Kafka, Settings
 with observers(Settings(kafka=Kafka(lag_group="")), Stream()) as watching:
+    assert not watching
+with seal_observers(Settings(), Seal()) as watching:
+    assert not watching
+with sql_observers(Settings()) as watching:
     assert not watching
 import pipelines.api.server
 print({"prometheus_client", "openlineage"} & set(sys.modules))

@@ -11,11 +11,11 @@ from pprint import pformat
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines import session
 from pipelines.engine import schedule
 from pipelines.engine.batch import Batch, CatchUp
 from pipelines.graph import CATCH_UP_GROUPS
 from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka import log
 from pipelines.io.kafka.log import OffsetRange
 from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.cases import GAPS, SEED, Case, Pack, drawn, packed
@@ -28,7 +28,7 @@ Differences = dict[int, dict[str, tuple[Rows, Rows]]]
 """By case and table: the rows that are there, and those that should be."""
 
 
-def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Differences:
+def failing(spark: SparkSession, root: str, all_cases: Sequence[Case]) -> Differences:
     """What the tables hold and what they should, of each case and table where the two differ.
 
     Every batch but the first is cut off after some write, and repeated; catch-up tables move in some batches, each
@@ -37,22 +37,22 @@ def failing(spark: SparkSession, root: Path, all_cases: Sequence[Case]) -> Diffe
     """
     pack = packed(all_cases, GAPS)
     chance = random.Random(SEED)
-    new_lake(spark, str(root))
+    new_lake(spark, root)
     for batch in followed_at_random(cut_within_gaps(batches(*pack.batches), pack, chance), chance):
         if batch.batch_id:
-            crashing = CrashingLake(spark, str(root), chance.randint(1, 11))
+            crashing = CrashingLake(spark, root, chance.randint(1, 11))
             with suppress(Crashed), few_or_many(chance):  # a small batch may have fewer writes
                 run(crashing, spark, pack.records, [batch])
         with few_or_many(chance):
-            run(Lake(spark, str(root)), spark, pack.records, [batch])
-    return differences(pack, expected_rows(pack.records), tables(Lake(spark, str(root))))
+            run(Lake(spark, root), spark, pack.records, [batch])
+    return differences(pack, expected_rows(pack.records), tables(Lake(spark, root)))
 
 
 @contextmanager
 def few_or_many(chance: random.Random) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         if chance.random() < 0.3:
-            patch.setattr(session, "UNFUSED_ROWS", 0)
+            patch.setattr(log, "FEW_RECORDS", 0)
         if chance.random() < 0.5:
             patch.setattr(schedule, "SMALL_ROWS", 0)
             patch.setattr(schedule, "ROWS_FOR_EACH_NEW", 0)
@@ -121,26 +121,35 @@ def smaller(case: Case) -> list[Case]:
     return [*without, *([replace(case, batch_of=(0,) * len(case.entries))] if any(case.batch_of) else [])]
 
 
-def smallest(spark: SparkSession, root: Path, all_cases: Sequence[Case], found: Differences) -> str:
+def smallest(spark: SparkSession, root: str, all_cases: Sequence[Case], found: Differences) -> str:
     """A failing case from which nothing can be taken away, and what its tables hold and should hold."""
     case, differing = min(
         ((all_cases[number], differing) for number, differing in found.items()), key=lambda pair: len(pair[0].entries)
     )
     for step in range(20):
         candidates = smaller(case)
-        still = failing(spark, root / f"smaller-{step}", candidates) if candidates else {}
+        still = failing(spark, f"{root}/smaller-{step}", candidates) if candidates else {}
         if not still:
             break
         case, differing = candidates[min(still)], still[min(still)]
     return pformat((case, differing))
 
 
-def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.fixture(params=["folder", pytest.param("store", marks=pytest.mark.long)])
+def root(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Where lakes may be made."""
+    if request.param == "folder":
+        return str(tmp_path)
+    request.getfixturevalue("in_store_session")
+    return str(request.getfixturevalue("bucket"))
+
+
+def test_tables_equal_the_oracle_for_any_log_and_any_cut(spark: SparkSession, root: str) -> None:
     all_cases = drawn(CASES, with_odd_times=True)
     assert len(all_cases) >= 200
-    found = failing(spark, tmp_path / "lake", all_cases)
+    found = failing(spark, f"{root}/lake", all_cases)
     if found:
-        example = smallest(spark, tmp_path, all_cases, found)
+        example = smallest(spark, root, all_cases, found)
         pytest.fail(f"{len(found)} of {CASES} cases fail. One of them, made smaller: {example}")
 
 

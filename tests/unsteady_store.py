@@ -27,8 +27,9 @@ HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive",
 class UnsteadyStore:
     """The store, and its faults."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, server: "subprocess.Popen[bytes]") -> None:
         self.storage = storage
+        self.signal = server.send_signal
 
     def does(self, **faults: object) -> None:
         """From here on; what is not named goes well."""
@@ -45,7 +46,8 @@ def unsteady(storage: Storage) -> Iterator[UnsteadyStore]:
         try:
             assert server.stdout is not None
             assert server.stdout.readline(), "the store ended"
-            yield UnsteadyStore(storage.model_copy(update={"endpoint": f"http://127.0.0.1:{port}"}))
+            reached = storage.model_copy(update={"endpoint": f"http://127.0.0.1:{port}"})
+            yield UnsteadyStore(reached, server)
         finally:
             server.kill()
 

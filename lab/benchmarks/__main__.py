@@ -29,6 +29,7 @@ from lab.benchmarks.pathway import peer as pathway
 from lab.benchmarks.plot import charts
 from lab.benchmarks.profile import profile_of_ours
 from lab.benchmarks.results import Results, new_results
+from lab.benchmarks.scale_out import by_executors, by_place
 from lab.benchmarks.seeded_log import append_seeded, broker, dump
 from lab.benchmarks.tables import markdown
 from pipelines.processes.signals import signals_interrupt
@@ -124,6 +125,14 @@ def measure(
             for packages, scans in options.sizes:
                 found = board_of_ours(work / f"board-{round_}", logs, packages, scans)
                 record({"part": "board", "contender": "ours", "round": round_, **found})
+        if "executors" in options.parts and "ours" in options.contenders:
+            folder = work / f"executors-{round_}"
+            for found in by_executors(folder, logs, options.scans, options.packages, options.executors):
+                record({"part": "executors", "contender": "ours", "round": round_, **found})
+        if "store" in options.parts and "ours" in options.contenders:
+            for rate in options.rates:
+                for found in by_place(work / f"store-{rate}-{round_}", logs, options.packages, rate, options.seconds):
+                    record({"part": "store", "contender": "ours", "round": round_, **found})
 
 
 def _freshness(
@@ -174,7 +183,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--packages", type=int, help="packages of the world and of feeds")
     parser.add_argument("--repeats", type=int, help="rounds that count")
     parser.add_argument("--warm-ups", type=int, help="drains before a warm process counts")
-    parser.add_argument("--rates", type=_rates, help="scans/s of the feeds: 1000,2000")
+    parser.add_argument("--rates", type=_numbers, help="scans/s of the feeds: 1000,2000")
     parser.add_argument("--seconds", type=int, help="length of each feed")
     parser.add_argument("--sizes", type=_sizes, help="of grown lakes: packages:scans,…")
     parser.add_argument("--compared", type=int, help="scans in each of two lakes compared")
@@ -182,6 +191,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--growth-seconds", type=int, help="length of that feed")
     parser.add_argument("--streams", type=int, help="open streams of the API")
     parser.add_argument("--requests", type=int, help="requests/s to the API")
+    parser.add_argument("--executors", type=_numbers, help="how many drain the log: 0,1,2,4")
     parser.add_argument("--only", dest="parts", type=_one_of(PARTS), help=f"parts: {', '.join(PARTS)}, or drain")
     parser.add_argument("--contenders", type=_one_of(CONTENDERS), help=f"who takes part: {', '.join(CONTENDERS)}")
     parser.add_argument(
@@ -190,8 +200,8 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _rates(given: str) -> tuple[int, ...]:
-    return tuple(int(rate) for rate in given.split(","))
+def _numbers(given: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in given.split(","))
 
 
 def _sizes(given: str) -> tuple[tuple[int, int], ...]:

@@ -14,7 +14,7 @@ from lab.benchmarks.driving import Command
 from lab.benchmarks.flink import peer as flink
 from lab.benchmarks.pathway import peer as pathway
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.session import RUNTIME
+from pipelines.java_runtime import JARS, JAVA_HOME
 from pipelines.settings import Kafka, Settings
 from pipelines.settings_variables import as_variables
 
@@ -65,8 +65,8 @@ def product_variables(drain: Drain) -> dict[str, str]:
     return as_variables(Settings(home=drain.path, kafka=Kafka(bootstrap_servers=drain.servers)))
 
 
-def pts(drain: Drain, *arguments: str) -> Command:
-    return Command((sys.executable, "-m", "pipelines.cli", *arguments), product_variables(drain))
+def pts(drain: Drain, *arguments: str, **variables: str) -> Command:
+    return Command((sys.executable, "-m", "pipelines.cli", *arguments), product_variables(drain) | variables)
 
 
 def module(name: str, environment: dict[str, str]) -> Command:
@@ -75,9 +75,9 @@ def module(name: str, environment: dict[str, str]) -> Command:
 
 def plain_spark(_drain: Drain) -> dict[str, str]:
     """What `pyspark` needs to start with the jars of the product and no setting of it."""
-    jars = ",".join(map(str, sorted((RUNTIME / "jars" / "spark").glob("*.jar"))))
+    jars = ",".join(map(str, sorted((JARS / "spark").glob("*.jar"))))
     return {
-        "JAVA_HOME": str(RUNTIME / "java"),
+        "JAVA_HOME": str(JAVA_HOME),
         "PYSPARK_PYTHON": sys.executable,
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYSPARK_SUBMIT_ARGS": f"--jars {jars} --driver-memory {TUTORIAL_DRIVER_MEMORY} pyspark-shell",

@@ -43,6 +43,16 @@ class Command:
                 text=True,
             )
 
+    def run(self, log: Path, output: Path) -> None:
+        """Runs it to its end; what it writes goes into the output. Raises `RunFailed` when it does not end well."""
+        with output.open("w", encoding="utf-8") as out:
+            process = self.start(log, stdout=out)
+        try:
+            if code := process.wait(LIMIT_SECONDS):
+                raise RunFailed(f"{' '.join(self.argv)} ended with {code}. Its log: {log}")
+        finally:
+            end(process)
+
 
 class RunFailed(Exception):
     """A contender's process ended, or did not answer in time."""

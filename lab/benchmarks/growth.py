@@ -6,7 +6,7 @@ from statistics import median
 from typing import Any
 
 from lab.benchmarks.contenders import Drain, module, product_variables
-from lab.benchmarks.driving import LIMIT_SECONDS, Command, RunFailed, end
+from lab.benchmarks.driving import Command, RunFailed
 from lab.benchmarks.live_job import live_job
 from lab.benchmarks.seeded_log import broker
 from lab.benchmarks.steady_feed import append_scans
@@ -43,10 +43,4 @@ def grow(place: Drain, packages: int, scans: int, log: Path, *more: str) -> None
     """Makes the lake of `drivers/grown_lake.py`; `more` are its further arguments."""
     driver = module("grown_lake", product_variables(place))
     command = Command((*driver.argv, str(packages), str(scans), place.servers, *more), driver.environment)
-    with log.open("w", encoding="utf-8") as out:
-        process = command.start(log, stdout=out)
-    try:
-        if process.wait(LIMIT_SECONDS):
-            raise RunFailed(f"The lake could not be made. Its log: {log}")
-    finally:
-        end(process)
+    command.run(log, output=log)

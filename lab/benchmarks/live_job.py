@@ -53,12 +53,12 @@ class LiveJob:
 
 
 @contextmanager
-def live_job(place: Drain, output: Path) -> Iterator[LiveJob]:
-    """The job, asked to stop at the end of the block."""
+def live_job(place: Drain, output: Path, **variables: str) -> Iterator[LiveJob]:
+    """The job, with settings of its own, asked to stop at the end of the block."""
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("w", encoding="utf-8") as out:
         started_at = time.time()
-        process = pts(place, "stream").start(output.with_suffix(".log"), stdout=out)
+        process = pts(place, "stream", **variables).start(output.with_suffix(".log"), stdout=out)
     try:
         yield LiveJob(process, started_at, output)
     finally:

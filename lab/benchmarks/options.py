@@ -19,6 +19,8 @@ PARTS = (
     "stack",
     "api",
     "board",
+    "executors",
+    "store",
 )
 PEERS_TAKE_PART_IN = ("drain-cold", "drain-warm", "freshness")
 CONTENDERS = ("ours", "flink-light", "flink-full", "tutorial", "pathway", "plain-loop", "spark-noop", "duckdb")
@@ -49,6 +51,7 @@ class Options:
         growth_seconds: How long that lasts; the second half counts.
         streams: Open streams of the API.
         requests: Requests per second to the API.
+        executors: Numbers of executors by which the seeded log is drained; 0: within the job.
         parts: Those of `PARTS` that are run.
         contenders: Those of `CONTENDERS` that take part.
     """
@@ -65,6 +68,7 @@ class Options:
     growth_seconds: int = 150
     streams: int = 2_000
     requests: int = 1_000
+    executors: tuple[int, ...] = (0, 1, 2, 4)
     parts: tuple[str, ...] = ("drain-cold", "drain-warm", "freshness", "start")
     contenders: tuple[str, ...] = CONTENDERS
 

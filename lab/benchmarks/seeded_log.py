@@ -17,7 +17,7 @@ from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.live import topics
-from pipelines.settings import Broker, Settings
+from pipelines.settings import Broker, Kafka, Settings
 from pipelines.simulation.feed import Record, feed
 from pipelines.stack import stack
 from pipelines.stack.simulate import append_paced
@@ -46,10 +46,10 @@ class SeededLog:
 
 
 @contextmanager
-def broker(home: Path) -> Iterator[Settings]:
+def broker(home: Path, kafka: Kafka | None = None) -> Iterator[Settings]:
     """An embedded broker with the contract's topics on free ports, its data in `home` until the block ends."""
     port, controller_port = unused_ports()
-    settings = Settings(home=home, broker=Broker(port=port, controller_port=controller_port))
+    settings = Settings(home=home, broker=Broker(port=port, controller_port=controller_port), kafka=kafka or Kafka())
     try:
         stack.start(["broker"], settings, lambda _: None)
         topics.run(commands.Topics(), settings)

@@ -33,6 +33,8 @@ def markdown(results: Results) -> str:
         ("The embedded stack", stack_table(results)),
         ("The customers' API beside the job", api_table(results)),
         ("The board's pages", board_table(results)),
+        ("The log drained by more and more executors", executors_table(results)),
+        ("The same feed into a folder and into a bucket", store_table(results)),
         ("Rows that a drain left", rows_table(results)),
     )
     return "\n\n".join([about(results), *(f"### {title}\n\n{table}" for title, table in sections if table)]) + "\n"
@@ -214,6 +216,37 @@ def board_table(results: Results) -> str:
             times = [measure(runs, f"pages.{page}.{name}_milliseconds") for name in ("p50", "p95")]
             rows.append([f"{packages:,}", f"{scans:,}", page, " / ".join(number(value, 0) for value in times)])
     return table(("packages", "scans of history", "page", "answer, p50 / p95 ms"), rows)
+
+
+def executors_table(results: Results) -> str:
+    rows = []
+    for count in sorted({run["executors"] for run in results.of("executors", "ours")}):
+        runs = results.of("executors", "ours", executors=count)
+        rows.append(
+            [
+                f"{count}" if count else "none: within the job",
+                number(measure(runs, "seconds"), 1),
+                number(measure(runs, "batch_seconds"), 1),
+                number(measure(runs, "records_per_batch"), 0),
+            ]
+        )
+    return table(("executors, one core each", "drain from a start, s", "a warm batch, s", "its records"), rows)
+
+
+def store_table(results: Results) -> str:
+    rows = []
+    for place, rate in sorted({(run["place"], run["rate"]) for run in results.of("store", "ours")}):
+        runs = results.of("store", "ours", place=place, rate=rate)
+        rows.append(
+            [
+                place,
+                f"{rate:,}",
+                number(measure(runs, "batch_seconds"), 2),
+                number(measure(runs, "records_per_batch"), 0),
+                number(measure(runs, "requests_per_batch"), 0),
+            ]
+        )
+    return table(("lake in a", "scans/s", "batch, s", "records per batch", "requests per batch"), rows)
 
 
 def rows_table(results: Results) -> str:

@@ -3,17 +3,17 @@ deferred:
 
     python -m lab.faults.as_large tests.saboteur 3+20 stream
 
-Batches of a case are small, and few rows go through one task: several would never meet a fault.
+Batches of a case are small, and few records are read by one task: several would never meet a fault.
 """
 
 import runpy
 import sys
 
-from pipelines import session
 from pipelines.engine import schedule
+from pipelines.io.kafka import log
 
 if __name__ == "__main__":
-    session.UNFUSED_ROWS = 0
+    log.FEW_RECORDS = 0
     schedule.SMALL_ROWS = schedule.ROWS_FOR_EACH_NEW = 0
     del sys.argv[0]
     runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

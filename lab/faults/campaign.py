@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lab.faults import brokers, clocks, disks, hosts, kills, lake_files, logins, producers, writers
+from lab.faults import brokers, clocks, disks, hosts, kills, lake_files, logins, producers, stores, writers
 from lab.faults.scene import NotPermitted, Scene
 
 PLACE = tempfile.gettempdir()
@@ -54,10 +54,22 @@ KINDS: dict[str, Callable[[Scene], None]] = {
     "secure-kill-broker": brokers.killed,
     "certificate-renewed": logins.certificate_renewed,
     "password-changed": logins.password_changed,
+    "store-kill-job": kills.job,
+    "store-kill-job-before-commit": kills.job_before_commit,
+    "store-kill-task": kills.task,
+    "store-kill-promotion": kills.promotion,
+    "store-kill-job-in-promotion": kills.promotion_by_the_job,
+    "store-kill-compaction": kills.compaction,
+    "store-frozen": stores.frozen,
+    "store-unwell": stores.unwell,
+    "store-job-overtaken": stores.job_overtaken,
 }
 
 SECURE = frozenset({"secure-kill-job", "secure-kill-broker", "certificate-renewed", "password-changed"})
 """Those of a broker with TLS, logins and rights."""
+
+IN_STORE = "store-"
+"""Begins the names of those of a lake in an object store."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +142,13 @@ def cases(count: int, first_seed: int, kinds: tuple[str, ...] = ()) -> Iterator[
 
 def run(case: Case, folder: Path) -> Scene:
     """Runs a case in a folder. Raises `AssertionError` when a promise was broken, and `NotPermitted`."""
-    with repeatable(case), Scene(folder, case.seed, "secure" if case.kind in SECURE else "plain").open() as scene:
+    made = Scene(
+        folder,
+        case.seed,
+        "secure" if case.kind in SECURE else "plain",
+        in_store=case.kind.startswith(IN_STORE),
+    )
+    with repeatable(case), made.open() as scene:
         KINDS[case.kind](scene)
     return scene
 

@@ -109,9 +109,8 @@ def smallest_examples(spark: SparkSession, outcome: Outcome, seed: int) -> Itera
 def told(judged: Judged) -> str:
     """A record and its three verdicts, for a person."""
     of = judged.lane
-    few = "few" if of.are_few else "many"
     return (
-        f"{of.topic.name} as {of.wire}, one of {few}\n{pformat(judged.record, width=120)}\n"
+        f"{of.topic.name} as {of.wire}\n{pformat(judged.record, width=120)}\n"
         f"pipeline: {pformat(judged.found, width=120)}, {judged.detail}\n"
         f"judge:    {pformat(judged.offline, width=120)}, {judged.offline_detail}\n"
         f"oracle:   {pformat(judged.expected, width=120)}"

@@ -20,7 +20,7 @@ OF_LOCALES = ("LANG", "LC_ALL", "LC_CTYPE")
 def foreign(scene: Scene) -> None:
     """Each start of the live job finds variables, a zone and a locale of another host, and dies at any time."""
     variables = foreign_variables(scene.folder / "others")
-    scene.place_lake(scene.folder / scene.chance.choice(PLACES))
+    scene.place_lake(str(scene.folder / scene.chance.choice(PLACES)))
     with scene.auditor.watching():
         with scene.load():
             for _ in range(scene.chance.randint(2, 4)):

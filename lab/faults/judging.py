@@ -15,7 +15,7 @@ from pipelines.contracts.examples import ACCEPTED
 from pipelines.contracts.judge import Message
 from pipelines.contracts.topics import SHIP_ROUTES, Topic
 from pipelines.io.kafka.record_tasks import SCHEMA
-from pipelines.session import UNFUSED_ROWS, planned_for
+from pipelines.prepared_query import PreparedQuery
 from pipelines.transforms.judge import judged
 from tests.comparison import archived
 from tests.oracle.judge import judge
@@ -69,12 +69,12 @@ def judged_by_all(spark: SparkSession, records: Sequence[LogRecord], lane: Lane)
 def spark_verdicts(spark: SparkSession, records: Sequence[LogRecord], lane: Lane) -> list[tuple[Verdict, str | None]]:
     """The pipeline's verdicts and details on records of one lane, by ascending offset; all of them in one job."""
     names = _columns(lane.topic)
-    typed = (F.unix_micros(name).alias(name) if name == "occurred_at" else F.col(name) for name in names)
-    with planned_for(spark, 0 if lane.are_few else UNFUSED_ROWS + 1):
-        # Without the exchange, rows that come from memory would be judged while the query is planned, by other code.
-        rows = pa.Table.from_pylist([archived(record) for record in records], SCHEMA)
-        frame = spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)
-        answers = judged(frame, lane.topic, lane.wire).select("kafka_offset", "reason", "detail", *typed).toArrow()
+    typed = [F.unix_micros(name).alias(name) if name == "occurred_at" else F.col(name) for name in names]
+    told_columns = [F.col(name) for name in ("kafka_offset", "reason", "detail")] + typed
+    rows = pa.Table.from_pylist([archived(record) for record in records], SCHEMA)
+    query = PreparedQuery(lambda given: judged(given, lane.topic, lane.wire).select(*told_columns))
+    # As in a batch; without the exchange, one task would judge all.
+    answers = query.over(spark.createDataFrame(rows).repartition(spark.sparkContext.defaultParallelism)).toArrow()
     told = answers.sort_by("kafka_offset").to_pydict()
     rows = zip(*(told[name] for name in names), strict=True)
     return [

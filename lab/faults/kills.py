@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 
 from lab.faults.auditor import Wrong
-from lab.faults.gaps import without_commit
+from lab.faults.gaps import data_files, without_commit
 from lab.faults.scene import BURST_RATE, Scene
 from pipelines.errors import JavaEnded, LakeMismatch
 from pipelines.graph import FLOWS
@@ -17,7 +17,7 @@ from tests.window_bug import WINDOW_TABLES
 BATCH_MOMENTS = 120
 """Moments of about the first three batches of a job."""
 
-CYCLE_MOMENTS = 600
+ROUND_MOMENTS = 600
 """Of so many batches that the catch-up tables have come up with the others, and readers saw it."""
 
 MOMENTS_OF_TASKS = 240
@@ -53,8 +53,8 @@ def kill_at_moments(scene: Scene) -> None:
     time.sleep(2)
     for _ in range(scene.chance.randint(2, 4)):
         scene.as_large = scene.chance.choice((False, True))
-        cycle = MOMENTS_OF_TASKS if scene.as_large else CYCLE_MOMENTS
-        assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, cycle)))
+        round_moments = MOMENTS_OF_TASKS if scene.as_large else ROUND_MOMENTS
+        assert scene.killed("stream", moments=scene.chance.choice((BATCH_MOMENTS, round_moments)))
     scene.as_large = False
 
 
@@ -66,11 +66,11 @@ def job_before_commit(scene: Scene) -> None:
         with scene.load():
             for table in scene.chance.sample(WRITTEN_BY_BATCHES, 3):
                 scene.as_large = scene.chance.choice((False, True))
-                _killed_before_commit(scene, scene.lake / table)
+                _killed_before_commit(scene, f"{scene.root}/{table}")
         scene.judge()
 
 
-def _killed_before_commit(scene: Scene, table: Path) -> None:
+def _killed_before_commit(scene: Scene, table: str) -> None:
     """A commit may be faster than the signal: again then, until a file is there that no version names."""
     for _ in range(MOST_TRIES):
         there = data_files(table)
@@ -83,10 +83,6 @@ def _killed_before_commit(scene: Scene, table: Path) -> None:
         if without_commit(table) - there:
             return
     raise AssertionError(f"{MOST_TRIES} kills were all too late for a file of {table} without a commit")
-
-
-def data_files(table: Path) -> set[Path]:
-    return set(table.glob("*.parquet"))
 
 
 def job_at_any_time(scene: Scene) -> None:
@@ -160,7 +156,7 @@ def _await_promotion(scene: Scene, command: subprocess.Popen[bytes], said: Path)
 
     def has_begun() -> bool:
         assert command.poll() is None, said.read_text(encoding="utf-8")[-3000:]
-        return bool(Replays(str(scene.lake)).load("fix").promotions)
+        return bool(Replays(scene.root).load("fix").promotions)
 
     wait_until(has_begun, said)
 

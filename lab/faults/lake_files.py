@@ -77,10 +77,10 @@ def lost_with_all_before(checkpoint: Path) -> None:
     checkpoint.unlink()
 
 
-def lost_with_its_checksum(file: Path) -> None:
-    """As if Spark had never come to it."""
+def lost_but_for_its_checksum(file: Path) -> None:
+    """As Hadoop made one, in checkpoints of before."""
     file.unlink()
-    file.with_name(f".{file.name}.crc").unlink()
+    file.with_name(f".{file.name}.crc").write_bytes(b"crc\0\0\0\2\0what it was")
 
 
 DAMAGES = {
@@ -105,8 +105,8 @@ DAMAGES = {
     "empty offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", REFUSED, empty),
     "lost offsets file": Damage(f"{CHECKPOINT}/offsets/[0-9]*", REFUSED, Path.unlink),
     "empty commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", REFUSED, empty),
-    "lost commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, lost_with_its_checksum),
-    "lost commit file, its checksum left": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, Path.unlink),
+    "lost commit file": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, Path.unlink),
+    "lost commit file, its checksum left": Damage(f"{CHECKPOINT}/commits/[0-9]*", 0, lost_but_for_its_checksum),
     "lost metadata": Damage(f"{CHECKPOINT}/metadata", REFUSED, Path.unlink),
     "empty metadata": Damage(f"{CHECKPOINT}/metadata", REFUSED, empty),
 }
@@ -172,9 +172,9 @@ def happens(scene: Scene, name: str) -> None:
     if damage.code:
         told = sentence(said)
         _check_sentence(told, file.relative_to(scene.lake))
-        way_out = REMEDY.search(told)
-        if way_out and scene.chance.choice((False, True)):
-            scene.done(*way_out[1].replace("stream", "stream --drain").split())
+        remedy = REMEDY.search(told)
+        if remedy and scene.chance.choice((False, True)):
+            scene.done(*remedy[1].replace("stream", "stream --drain").split())
             scene.done("stream", "--drain")
             scene.auditor.judge()
         else:

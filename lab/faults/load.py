@@ -20,6 +20,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from lab.faults.records import ODD_TIMES_MS
 from pipelines.commands import Simulate
+from pipelines.contracts.encode import csv_record
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.kafka.connection import Connection
 from pipelines.processes.signals import signals_ask_to_stop
@@ -28,7 +29,6 @@ from pipelines.simulation.feed import feed
 from pipelines.simulation.pacing import slices
 from pipelines.simulation.record import Record
 from pipelines.simulation.scans import FAILED
-from pipelines.simulation.wire import csv_line
 from tests.oracle.records import LogRecord
 
 PACKAGES = 20_000
@@ -89,7 +89,7 @@ def with_alerts(records: Iterable[Record], seed: int) -> Iterator[Record]:
         if not number % ATTEMPT_EVERY:
             package = str(PACKAGES * (1 + seed) + 1 + number // (4 * ATTEMPT_EVERY))
             at = datetime.fromtimestamp(record.timestamp_ms / 1000, UTC).isoformat()
-            value = csv_line((package, at, *FAILED[0], "", "DE", "", "", "", "7"))
+            value = csv_record((package, at, *FAILED[0], "", "DE", "", "", "", "7"))
             yield Record(SHIP_EVENTS.name, package.encode(), value, record.timestamp_ms)
 
 

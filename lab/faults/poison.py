@@ -25,13 +25,15 @@ from lab.benchmarks.contenders import Drain, lake_rows, pts
 from lab.benchmarks.driving import RunFailed, end
 from lab.benchmarks.processes import Tree
 from lab.benchmarks.seeded_log import broker
+from pipelines.contracts.encode import csv_record
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LogProducer
 from pipelines.processes.signals import signals_interrupt
 from pipelines.simulation.record import Record
-from pipelines.simulation.wire import Encode, Format, csv_line, encoder
+from pipelines.simulation.wire import Encode, encoder
+from pipelines.wire_format import WireFormat
 
 FIRST_MS = 1_772_359_200_000
 PACKAGES = 100_000
@@ -62,7 +64,7 @@ Spoil = Callable[[Record, bytes], Record]
 
 def good(number: int) -> Record:
     """A scan of one of the packages, a millisecond after the one before it: no two are the same."""
-    return _scan(number, csv_line)
+    return _scan(number, csv_record)
 
 
 def good_json(number: int) -> Record:
@@ -152,7 +154,7 @@ def _time(moment_ms: int) -> str:
     return (EPOCH + timedelta(milliseconds=moment_ms)).isoformat("T", "milliseconds").removesuffix("+00:00")
 
 
-def drained(record: Callable[[int], Record], count: int, table: str, wire_format: Format, work: Path) -> Measured:
+def drained(record: Callable[[int], Record], count: int, table: str, wire_format: WireFormat, work: Path) -> Measured:
     """Appends so many records to a new log and drains it into a new lake.
 
     Raises `RunFailed` when the job fails, or leaves another number of rows in the table.
@@ -175,7 +177,7 @@ def _portions(numbers: Iterator[int]) -> Iterator[list[int]]:
         yield portion
 
 
-def _run(drain: Drain, wire_format: Format, log: Path) -> tuple[float, Tree]:
+def _run(drain: Drain, wire_format: WireFormat, log: Path) -> tuple[float, Tree]:
     began = time.monotonic()
     command = pts(drain, "stream", "--drain")
     variables = {**command.environment, "PTS_KAFKA__SHIP_EVENTS_FORMAT": wire_format}
@@ -196,7 +198,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--records", type=int, default=1_000_000, help="in each log of the ordinary size")
     count = parser.parse_args(arguments).records
     scans, rejects = "silver.ship_events", "silver.quarantine"
-    logs: dict[str, tuple[Callable[[int], Record], int, str, Format]] = {
+    logs: dict[str, tuple[Callable[[int], Record], int, str, WireFormat]] = {
         GOOD: (good, count, scans, "csv"),
         "bad": (bad, count, rejects, "csv"),
         GOOD_JSON: (good_json, count, scans, "json"),

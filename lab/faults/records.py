@@ -23,13 +23,11 @@ class Lane:
     Attributes:
         topic: What the record is of.
         wire_format: In which format its value is read.
-        are_few: Whether the record is judged as one of a small batch, whose plan is not compiled as a whole.
         needs_offset: Whether a time that names no offset is none.
     """
 
     topic: Topic = field(hash=False)
     wire_format: WireFormat
-    are_few: bool
     needs_offset: bool = False
 
     @property
@@ -37,12 +35,7 @@ class Lane:
         return Wire(self.wire_format, self.needs_offset)
 
 
-LANES = tuple(
-    Lane(topic, wire_format, are_few)
-    for topic in INPUT_TOPICS
-    for wire_format in WIRE_FORMATS
-    for are_few in (False, True)
-)
+LANES = tuple(Lane(topic, wire_format) for topic in INPUT_TOPICS for wire_format in WIRE_FORMATS)
 
 USUAL_MS = 1_772_359_200_000
 """2026-03-01T10:00:00Z, when `occurredAt` says nothing."""

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
@@ -24,6 +24,8 @@ from pipelines.stack import stack
 from pipelines.state.heartbeat import last_beat
 from tests.brokers import embedded
 from tests.integration.pts_process import settings_of, wait_until
+from tests.stores import new_bucket, object_store, reached
+from tests.unsteady_store import UnsteadyStore, unsteady
 
 RATE = 100
 """Records per second, of which a job that is killed again and again gets through more than come in."""
@@ -66,12 +68,14 @@ class Scene:
         folder: Where everything is kept; shorter than the path of a socket may be.
         seed: What the case draws from.
         profile: Of the broker.
+        in_store: Whether the lake is in an object store, and not in a folder.
 
     Attributes:
         chance: Draws the moments of the faults.
         settings: Of the stack.
         journal: What the load says was acknowledged.
-        lake: The lake's folder.
+        root: The lake's.
+        store: Where the lake is, if not in a folder.
         records_per_batch: Most of them.
         zone: Time zone of the host, as the processes know it.
         host: Variables beside ours that the host sets for commands of ours.
@@ -81,7 +85,7 @@ class Scene:
         auditor: The judge.
     """
 
-    def __init__(self, folder: Path, seed: int, profile: Profile = "plain") -> None:
+    def __init__(self, folder: Path, seed: int, profile: Profile = "plain", *, in_store: bool = False) -> None:
         self.chance = random.Random(seed)
         self.seed = seed
         self.records_per_batch = 1_000
@@ -94,21 +98,40 @@ class Scene:
         self.journal = folder / "journal.csv"
         self.settings = embedded(folder / "home", profile)
         self.servers = self.settings.bootstrap_servers
-        self.place_lake(folder / "lake")
+        self.place_lake(str(folder / "lake"))
+        self._in_store = in_store
+        self.store: UnsteadyStore | None = None
         self._processes: list[subprocess.Popen[bytes]] = []
         self._log_numbers = count(1)
         self._load_count = 0
 
-    def place_lake(self, lake: Path) -> None:
+    def place_lake(self, root: str) -> None:
         """Has the lake there, before anybody has written it."""
-        self.lake = lake
-        self.settings = self.settings.model_copy(update={"lake": str(lake)})
-        self.auditor = Auditor(str(lake), self.settings, self.journal)
-        self._gaps = Gaps(lake)
+        self.root = root
+        self.settings = self.settings.model_copy(update={"lake": root})
+        self.auditor = Auditor(root, self.settings, self.journal)
+        self._gaps = Gaps(root)
+
+    @property
+    def lake(self) -> Path:
+        """The lake's folder."""
+        return Path(self.root)
 
     @contextmanager
     def open(self) -> Iterator["Scene"]:
         """With a broker that has the topics."""
+        with self._lake_in_store() if self._in_store else nullcontext():
+            yield from self._opened()
+
+    @contextmanager
+    def _lake_in_store(self) -> Iterator[None]:
+        """The product alone meets what befalls the store: who judges it reaches what is behind."""
+        with object_store(self.folder) as storage, unsteady(storage) as self.store, reached(storage):
+            self.settings = self.settings.model_copy(update={"storage": self.store.storage})
+            self.place_lake(f"{new_bucket(storage)}/lake")
+            yield
+
+    def _opened(self) -> Iterator["Scene"]:
         try:
             self.start_broker()
             topics.run(commands.Topics(), self.settings)
@@ -148,7 +171,7 @@ class Scene:
             self.settings,
             "lake",
             TZ=self.zone,
-            PTS_LAKE=str(self.lake),
+            PTS_LAKE=self.root,
             PTS_STREAM__MAX_RECORDS_PER_BATCH=str(self.records_per_batch),
             PTS_STREAM__FOLLOW_SECONDS=str(FOLLOW_SECONDS),
             PTS_REPLAY__MAX_RECORDS_PER_BATCH=str(2 * self.records_per_batch),
@@ -261,7 +284,7 @@ class Scene:
 
         def beats() -> bool:
             assert process.poll() is None, log.read_text(encoding="utf-8")[-3000:]
-            told = last_beat(str(self.lake))
+            told = last_beat(self.root)
             return told is not None and told["at"] > begun
 
         wait_until(beats, log, START_SECONDS)

@@ -159,7 +159,7 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
             try:
                 with ThreadPoolExecutor(1) as pool:
                     maintenance = pool.submit(_maintain, scene, has_ended, say)
-                    sampler = Sampler(job.pid, log, str(scene.lake))
+                    sampler = Sampler(job.pid, log, scene.root)
                     try:
                         while feed.poll() is None and not maintenance.done():
                             assert job.poll() is None, log.read_text()[-3000:]
@@ -177,7 +177,7 @@ def soaked(folder: Path, minutes: float, rate: int, packages: int, say: Callable
             scene.stop(job, log)
         scene.done("stream", "--drain", seconds=1_800)
         scene.done("verify", seconds=1_800)
-        check_whole(str(scene.lake), snapshot(str(scene.lake)))
+        check_whole(scene.root, snapshot(scene.root))
         judge_some_packages(scene)
     return sampler.samples
 
@@ -186,7 +186,7 @@ def judge_some_packages(scene: Scene) -> None:
     """What the tables have of some packages is the oracle's: by package, all is decided by its own records."""
     records = read_log(scene.servers, is_wanted=lambda key: key is not None and int(key) % ONE_IN == 0)
     assert records, "none of these packages is on the log"
-    assert_tables_equal_log(str(scene.lake), records, OF_PACKAGES, where=f"tracking_number % {ONE_IN} = 0")
+    assert_tables_equal_log(scene.root, records, OF_PACKAGES, where=f"tracking_number % {ONE_IN} = 0")
 
 
 def _maintain(scene: Scene, has_ended: Event, say: Callable[[str], None]) -> None:

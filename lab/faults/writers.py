@@ -153,7 +153,7 @@ def _correct(scene: Scene) -> None:
 
 def _clean_up(scene: Scene, joined: list[str]) -> None:
     """A compaction that has files to remove, and must; it notes whose files it joined."""
-    unneeded = leave_behind(str(scene.lake), uuid.uuid4().hex)
+    unneeded = leave_behind(scene.root, uuid.uuid4().hex)
     found = json.loads(scene.done("compact", "--json").splitlines()[-1])
     joined += [table["table"] for table in found["tables"] if table["is_joined"]]
     assert not [file for file in unneeded if file.exists()]

@@ -9,6 +9,7 @@ from lab.mutations import (
     of_reports,
     of_sealing,
     of_stores,
+    of_the_api,
     of_the_job,
     of_windows,
 )
@@ -25,6 +26,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     *of_compaction.MUTATIONS,
     *of_sealing.MUTATIONS,
     *of_stores.MUTATIONS,
+    *of_the_api.MUTATIONS,
 )
 
 __all__ = ["MUTATIONS", "Mutation"]

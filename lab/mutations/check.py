@@ -1,6 +1,7 @@
 """Breaking a copy of the code, and running a test there."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,10 @@ LONGEST_SECONDS = 1800
 
 ALL_PASSED, SOME_FAILED = 0, 1
 """pytest's exit codes for verdicts. Any other says that it could not run what it was asked to."""
+
+
+NO_CODE = re.compile(r"^E +(NameError|SyntaxError|IndentationError|ImportError|UnboundLocalError): .*$", re.MULTILINE)
+"""A test that fails so says nothing of the rule."""
 
 
 class Unusable(Exception):
@@ -80,6 +85,8 @@ def checked(mutation: Mutation, source: Path = ROOT) -> Outcome:
         seconds = time.monotonic() - began
     if done.returncode not in (ALL_PASSED, SOME_FAILED):
         raise Unusable(f"pytest ended with {done.returncode}:\n{done.stdout}{done.stderr}")
+    if told := NO_CODE.search(done.stdout):
+        raise Unusable(f"What is put in its place is no code: {told[0]}")
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
     return Outcome("killed" if done.returncode == SOME_FAILED else "SURVIVED", seconds, " ".join(failed))
 

@@ -39,6 +39,7 @@ BY_OTHERS = f"{T_LAKE}::test_other_readers_and_writers_take_the_files_as_their_o
 OPENED_AGAIN = (
     "tests/io/delta/test_delta_table.py::test_table_that_stays_open_is_opened_again_before_its_commits_are_many"
 )
+WHOEVER_COMMITS = "tests/io/delta/test_delta_table.py::test_transactions_are_those_of_the_log_whoever_commits"
 WITHIN = "tests/io/kafka/test_log.py::test_record_at_the_start_is_within_and_record_at_the_end_is_not"
 MEASURES = "tests/test_graph.py::test_measures_are_added_where_there_are_some"
 WAITS = "tests/test_graph.py::test_flow_waits_for_those_above_it_that_write_its_table_or_what_it_reads"
@@ -59,9 +60,7 @@ MADE_UP_FOR = f"{T_DEFERRAL}::test_questions_are_answered_from_what_is_stored_an
 BACK_AS_A_WHOLE = f"{T_DEFERRAL}::test_package_that_was_removed_comes_back_as_a_whole"
 AS_DECIDED = f"{T_DEFERRAL}::test_batch_that_was_cut_off_ends_as_it_was_decided_although_the_table_is_large_now"
 IN_TIME = f"{T_DEFERRAL}::test_a_batch_with_many_new_rows_does_not_wait"
-BROUGHT_UP = (
-    "tests/replay/test_promote.py::test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change_places"
-)
+BROUGHT_UP = "tests/replay/test_promote.py::test_large_reports_that_wait_are_brought_up_on_both_sides_before_the_swap"
 BEGINS_WITH = f"{T_SCHEDULE}::test_a_round_begins_with_a_batch_that_brings_up_a_large_table_which_waited"
 HOURS = "tests/transforms/test_windows.py::test_hours_are_half_open_and_those_that_follow_each_other_are_one_range"
 
@@ -84,18 +83,18 @@ SHORT_LOG = "What a look at a table costs does not grow with the batches that we
 
 WITHIN_SPANS = "tests/io/delta/test_delta_rs.py::test_files_that_may_hold_values_of_a_span_are_named"
 WITHOUT_STATISTICS = "tests/io/delta/test_delta_rs.py::test_a_file_without_statistics_is_always_named"
-_HOURS = "hour_spans(hour for (hour,) in cursor.execute(hours).fetchall())"
-_AROUND = "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND"
+_HOURS = "hour_spans(hour for (hour,) in hours)"
+_AROUND = "(begin - reach, end + reach)"
 _TRANSACTION = 'Transaction(f"{self.writer}/{flow}", max(self.checkpoint_batch_id, 0)'
 
 MUTATIONS = (
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's first hour are looked for among earlier ones",
-        TASKS, _HOURS, "hour_spans(hour for (hour,) in sorted(cursor.execute(hours).fetchall())[:1])", AS_EARLY,
+        WINDOWS, _HOURS, "hour_spans(hour for (hour,) in sorted(hours)[:1])", AS_EARLY,
     ),
     Mutation(
         WHATEVER_DISTANCE, "only scans of the batch's last hour are looked for among earlier ones",
-        TASKS, _HOURS, "hour_spans(hour for (hour,) in sorted(cursor.execute(hours).fetchall())[-1:])", A_WEEK_LATER,
+        WINDOWS, _HOURS, "hour_spans(hour for (hour,) in sorted(hours)[-1:])", A_WEEK_LATER,
     ),
     Mutation(
         WHATEVER_DISTANCE, "an accepted scan is not looked for among earlier ones",
@@ -127,16 +126,16 @@ MUTATIONS = (
         WITHOUT_STATISTICS,
     ),
     Mutation(
-        CORRECTED, "scans are read two microseconds less than an hour back",
-        INPUTS, _AROUND, "begin, end = first - margin // MICROSECOND + 2, last + margin // MICROSECOND", AN_HOUR,
+        CORRECTED, "scans of the hour before a failure's are not read",
+        INPUTS, _AROUND, "(begin, end + reach)", AN_HOUR,
     ),
     Mutation(
-        CORRECTED, "scans are read two microseconds less than an hour ahead",
-        INPUTS, _AROUND, "begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND - 2", AN_HOUR,
+        CORRECTED, "scans of the hour after a failure's are not read",
+        INPUTS, _AROUND, "(begin - reach, end)", AN_HOUR,
     ),
     Mutation(
         CORRECTED, "nothing is read around new scans",
-        GRAPH, "Around(NEW_SCANS, ALERT_WINDOW)", "Around(NEW_SCANS, timedelta(0))", AN_HOUR,
+        GRAPH, "Around(NEW_SCANS, ALERT_WINDOW, FAILED)", "Around(NEW_SCANS, timedelta(0), FAILED)", AN_HOUR,
     ),
     Mutation(
         DECIDED_ONCE, "it takes all of silver",
@@ -171,7 +170,8 @@ MUTATIONS = (
     ),
     Mutation(
         OWN_CADENCE, "a table that waits is told to have moved",
-        BATCH, "return before\n", "return replace(before, position=self._batch.batch_id)\n", OWN_PACE,
+        BATCH, "return before\n",
+        "return TableState(before.version, self._batch.batch_id, before.expired_before)\n", OWN_PACE,
     ),
     Mutation(
         LEDGER, "rejected records are counted as duplicates, too",
@@ -199,6 +199,15 @@ MUTATIONS = (
         DELTA_RS, "newest >= transaction.version", "newest > transaction.version", ADD,
     ),
     Mutation(
+        EXACTLY_ONCE, "what was known of an older version is taken for that of a commit's",
+        DELTA_TABLE, "if self._found_at == before:", "if True:", WHOEVER_COMMITS,
+    ),
+    Mutation(
+        EXACTLY_ONCE, "what others have committed is not looked for",
+        DELTA_TABLE, "if self._found_at != (version := self.version()):", "if (version := self.version()) < 0:",
+        WHOEVER_COMMITS,
+    ),
+    Mutation(
         EXACTLY_ONCE, "a write carries none",
         SIGNATURE, "[AppTransaction(transaction.app_id, transaction.version)] if transaction else []", "[]", ADD,
     ),
@@ -221,9 +230,7 @@ MUTATIONS = (
     ),
     Mutation(
         CADENCES, "groups are brought up that were left when another command brought all tables further",
-        RUNNER,
-        "        self.schedule.restart()\n        if self.lake.exists(", "        if self.lake.exists(",
-        GROUPS_LEFT,
+        "pipelines/live/live_job.py", "self.runner.schedule.restart(", "dict(", GROUPS_LEFT,
     ),
     Mutation(
         CADENCES, "all groups are brought up at once",
@@ -290,11 +297,11 @@ MUTATIONS = (
         NEWEST, "going_on_from(stored, archive.query, ", "going_on_from(stored, stored, ", BACK_AS_A_WHOLE,
     ),
     Mutation(
-        DEFERRED, "the live table waits while it changes places",
+        DEFERRED, "the live table waits while it is swapped",
         SWAP, "        runner.end_deferral()", "        pass", BROUGHT_UP,
     ),
     Mutation(
-        DEFERRED, "the replay's table waits while it changes places",
+        DEFERRED, "the replay's table waits while it is swapped",
         BUILD, "END_OF_DEFERRAL if is_last_part else", "None if is_last_part else", BROUGHT_UP,
     ),
     Mutation(

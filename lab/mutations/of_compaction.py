@@ -5,9 +5,12 @@ from lab.mutations.mutation import Mutation
 RETENTION = "pipelines/maintenance/retention.py"
 COMPACT = "pipelines/maintenance/compact.py"
 UPKEEP = "pipelines/io/delta/files.py"
+BY_THE_JOB = "pipelines/live/small_files.py"
+DELTA = "pipelines/io/delta/delta_rs.py"
 TESTS = "tests/maintenance/test_compact.py"
+JOINED = "tests/live/test_small_files.py"
 AGE = "tests/io/delta/test_files.py::test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is"
-LEFT = f"{TESTS}::test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log"
+LEFT = f"{TESTS}::test_old_commits_leave_the_log_but_for_those_of_a_version_that_is_needed"
 
 STAYS = "A vacuum leaves what somebody may read"
 APART = "Compaction and the live job do not hurt each other"
@@ -31,7 +34,7 @@ MUTATIONS = (
     Mutation(
         STAYS, "the as-of batch of a replay goes",
         RETENTION, "return _at(lake_root, replay.fence)", "return {}",
-        f"{TESTS}::test_fence_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped",
+        f"{TESTS}::test_as_of_batch_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped",
     ),
     Mutation(
         STAYS, "what is young goes", UPKEEP, "hours, dry_run=True", "0, dry_run=True", AGE,
@@ -44,7 +47,7 @@ MUTATIONS = (
     ),
     Mutation(
         STAYS, "a needed version leaves the log",
-        COMPACT, " | _closed(root, crowded, must_stay.versions)", "", LEFT,
+        COMPACT, "if not dry_run and name not in closed:", "if not dry_run:", LEFT,
     ),
     Mutation(
         STAYS, "the files of a promotion that was cut off go",
@@ -52,9 +55,29 @@ MUTATIONS = (
         f"{TESTS}::test_promotion_that_was_cut_off_comes_first",
     ),
     Mutation(
-        APART, "a table that the job merges is put in order while the job runs",
+        APART, "a table that the job merges is Z-ordered while the job runs",
         COMPACT, "with handed_over(root):", "with deleting_files(root):",
         f"{TESTS}::test_table_that_the_live_job_rewrites_is_ordered_only_while_the_job_has_handed_over_the_lease",
+    ),
+    Mutation(
+        APART, "the job joins files while another command takes some out",
+        BY_THE_JOB, "held.enter_context(deleting_files(lake.root, patience_seconds=0))", "pass",
+        f"{JOINED}::test_files_are_left_while_another_command_takes_some_out_and_joined_the_next_time",
+    ),
+    Mutation(
+        APART, "joined files are another change of rows to whoever follows the table",
+        DELTA, "are_other_rows=False)", "are_other_rows=True)",
+        f"{JOINED}::test_oldest_small_files_are_joined_when_the_turn_comes_and_no_row_changes",
+    ),
+    Mutation(
+        APART, "files that two processes join at once are joined twice",
+        DELTA, "signature(path, replaced_at=table.version())", "signature(path)",
+        "tests/io/delta/test_files.py::test_files_that_somebody_joined_meanwhile_are_not_replaced_again",
+    ),
+    Mutation(
+        APART, "a table has no turn",
+        BY_THE_JOB, "enumerate(_ADDED_TO)}", "enumerate(_ADDED_TO[1:])}",
+        f"{JOINED}::test_every_table_that_batches_add_to_has_a_turn_of_its_own",
     ),
     Mutation(
         APART, "the job waits for a compaction that a command waits for",

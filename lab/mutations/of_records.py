@@ -9,7 +9,9 @@ DECODE = "pipelines/transforms/decode.py"
 JUDGE = "pipelines/transforms/judge.py"
 REJECTED = "pipelines/transforms/rejected.py"
 DISTINCT = "pipelines/transforms/distinct_scans.py"
+INDEX = "pipelines/engine/key_index.py"
 VERSIONS = "pipelines/transforms/route_versions.py"
+ASKED_FOR = "tests/engine/test_key_index.py::test_files_with_a_key_that_is_asked_for_are_found_and_no_others"
 BRONZE = "pipelines/transforms/bronze_records.py"
 
 EXAMPLES = "tests/transforms/test_judge.py::test_examples_get_their_verdicts"
@@ -287,6 +289,19 @@ MUTATIONS = (
         LOWEST_OFFSET, "scans of earlier batches are not looked at",
         DISTINCT, "    AND NOT EXISTS (FROM known WHERE {{same_as_known}})\n", "",
         f"{SCANS}::test_scan_that_an_earlier_batch_kept_is_not_new",
+    ),
+    Mutation(
+        LOWEST_OFFSET, "a file with one of the scans is not looked at",
+        INDEX, "np.searchsorted(there, asked)", 'np.searchsorted(there, asked, "right")', ASKED_FOR,
+    ),
+    Mutation(
+        LOWEST_OFFSET, "what is equal but of another type is not looked for",
+        INDEX, "{column.name}::{TYPES[column.type]}", "{column.name}", ASKED_FOR,
+    ),
+    Mutation(
+        LOWEST_OFFSET, "files for which the index has no room are not looked at",
+        INDEX, "if file not in self._hashes or", "if file in self._hashes and",
+        "tests/engine/test_key_index.py::test_without_room_files_are_opened_and_the_ones_asked_for_last_have_it",
     ),
     Mutation(
         LOWEST_OFFSET, "a rejected record tells a scan first",

@@ -14,6 +14,7 @@ TERMS = "tests/io/delta/test_writer_term.py"
 LEASES = "tests/io/storage/test_locks.py"
 FILES = "tests/io/storage/test_files.py"
 UNSTEADY = "tests/io/delta/test_unsteady_store.py"
+CHECKPOINTS = "tests/io/spark/test_checkpoint_files.py"
 
 FROZEN = "A process that was frozen while it had the lease commits nothing once another has it"
 LEASED = "A lease is one process's for as long as it renews it, and then another's"
@@ -22,7 +23,7 @@ ANSWERS = "What a store has done is done once, also where its answer is lost"
 MUTATIONS = (
     Mutation(
         FROZEN, "a newer term that a table's log tells is not looked at",
-        TERM, "if own is not None and newest > own:", "if own is not None and newest < own:",
+        TERM, "(newest := newest_term(table)) > own:", "(newest := newest_term(table)) < own:",
         f"{TERMS}::test_process_that_was_overtaken_commits_nothing_more",
     ),
     Mutation(
@@ -37,12 +38,12 @@ MUTATIONS = (
     ),
     Mutation(
         FROZEN, "the commit that begins a term counts as a change of rows",
-        TABLE_LOG, "if mark.app_id != TERM]", "]",
+        TABLE_LOG, "if mark.app_id not in {TERM, REPLACED}]", "if mark.app_id != REPLACED]",
         f"{TERMS}::test_terms_change_nothing_that_a_table_s_log_tells",
     ),
     Mutation(
         LEASED, "it is taken while it may still be renewed",
-        LOCKS, "or time.monotonic() - since > LEASE_SECONDS", "or time.monotonic() - since > 0",
+        LOCKS, "self._since > LEASE_SECONDS", "self._since > 0",
         f"{LEASES}::test_lease_that_is_not_renewed_is_the_next_one_s",
     ),
     Mutation(
@@ -64,6 +65,13 @@ MUTATIONS = (
         ANSWERS, "an object that is there already counts as another's",
         OBJECTS, "return there.tag if there and there.content == content else None", "return None",
         f"{LEASES}::test_lease_that_the_store_gave_and_did_not_answer_is_had",
+    ),
+    Mutation(
+        "A file of a checkpoint in a store is made or replaced by one conditional write",
+        "Spark's own manager writes the checkpoint",
+        "pipelines/session.py", '"superfastpts.ConditionalCheckpointFileManager"',
+        '"org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"',
+        f"{CHECKPOINTS}::test_file_in_a_store_is_overwritten_or_given_up_as_in_a_folder",
     ),
     Mutation(
         "Threads that share a file of a store read each where it said", "they share the position, too",

@@ -11,7 +11,7 @@ SAME_LOG = "pipelines/live/log_identity.py"
 T_POSITION = "tests/live/test_resume.py"
 CANNOT_GO_ON = f"{T_POSITION}::test_log_that_does_not_hold_what_comes_next_is_refused"
 T_SAME_LOG = "tests/live/test_log_identity.py"
-ANOTHER_RECORD = f"{T_SAME_LOG}::test_log_that_holds_another_record_where_the_lake_stands_is_refused"
+ANOTHER_RECORD = f"{T_SAME_LOG}::test_log_that_holds_another_record_at_the_position_of_the_lake_is_refused"
 CONTRADICTION = f"{T_POSITION}::test_ledger_and_checkpoint_that_contradict_each_other_are_refused"
 BY_NUMBER = f"{T_POSITION}::test_a_batch_is_in_the_ledger_by_its_number_and_its_checkpoint"
 T_LOSS = "tests/live/test_new_checkpoint.py"
@@ -29,7 +29,7 @@ STOPPED_WITHOUT_LEASE = (
 T_LIVE_JOB = "tests/live/test_live_job.py"
 BESIDE = f"{T_LIVE_JOB}::test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch"
 NONE_BEGINS = f"{T_LIVE_JOB}::test_no_batch_begins_once_something_has_failed"
-FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_failed_ends_the_job_with_the_first_failure"
+FIRST_FAILURE = f"{T_LIVE_JOB}::test_batch_that_fails_after_something_beside_it_has_failed_hides_nothing"
 NOT_BROUGHT_UP = f"{T_LIVE_JOB}::test_nothing_is_brought_up_after_a_batch_that_failed"
 WITHOUT_JAVA = f"{T_LIVE_JOB}::test_job_whose_java_is_gone_waits_for_what_its_batch_still_does"
 DELEGATED_STAYS = f"{T_LIVE_JOB}::test_batch_that_takes_too_long_is_cut_off_by_a_stop_and_a_delegated_command_is_not"
@@ -75,7 +75,7 @@ MUTATIONS = (
     Mutation(
         TRUNCATED, "a log that ends where the lake stands is refused",
         POSITION, "if offset > (ends_at :=", "if offset >= (ends_at :=",
-        f"{T_POSITION}::test_log_that_ends_just_where_the_lake_stands_is_accepted",
+        f"{T_POSITION}::test_log_that_ends_just_at_the_position_of_the_lake_is_accepted",
     ),
     Mutation(
         TRUNCATED, "nobody looks whether a running job's log becomes shorter",
@@ -133,13 +133,8 @@ MUTATIONS = (
         f"{CONTRADICTION}[other start]",
     ),
     Mutation(
-        AGREEMENT, "a checksum whose file is gone is taken for another job's",
-        "pipelines/io/spark/checkpoint.py", "else newest + 1}.crc", "else newest + 2}.crc",
-        "tests/io/spark/test_checkpoint.py::test_checksum_whose_file_is_gone_is_deleted_and_no_other",
-    ),
-    Mutation(
         AGREEMENT, "nobody looks whether the ledger has all its files",
-        "pipelines/state/ledger.py", "if lack := self._lake.lack(OPS_BATCHES):", "if (lack := None):",
+        "pipelines/state/ledger.py", "if damage := self._lake.missing_files(OPS_BATCHES):", "if (damage := None):",
         "tests/engine/test_integrity.py::test_ledger_that_lacks_a_file_is_refused_with_the_remedy",
     ),
     Mutation(
@@ -190,10 +185,6 @@ MUTATIONS = (
         LOSS, "starting_offsets(base, checkpoint, begin, end)", "base.end_offsets", NO_LOG,
     ),
     Mutation(
-        LOST, "the log need not hold what bronze still has to keep",
-        LOSS, "check_archived(TablePositions.after(last, ledger).reached, begin)", "pass", NO_LOG,
-    ),
-    Mutation(
         LOST, "an empty ledger begins where the log does now",
         LOSS, "if any(offset for partitions", "if all(offset for partitions",
         f"{T_LOSS}::test_lake_whose_first_batch_is_lost_is_refused_when_the_log_has_lost_its_beginning",
@@ -204,8 +195,19 @@ MUTATIONS = (
     ),
     Mutation(
         HANDED_OVER, "it waits until the command gives the lease back",
-        "pipelines/state/handover.py", "while not stop.is_set():", "while True:",
+        "pipelines/state/handover.py",
+        "while not stop.is_set():\n            try:", "while True:\n            try:",
         NOT_GIVEN_BACK,
+    ),
+    Mutation(
+        ONE_WRITER, "a standby takes what the job gives to a command",
+        "pipelines/state/handover.py", " or holder(root, REQUEST)\n        free", "\n        free",
+        "tests/state/test_handover.py::test_standby_leaves_the_lease_to_the_command_that_asks_for_it",
+    ),
+    Mutation(
+        ONE_WRITER, "who stands by leaves files in the tables",
+        "pipelines/engine/micro_batch.py", 'where="false"', 'where="true"',
+        "tests/engine/test_micro_batch.py::test_rehearsal_judges_all_records_and_keeps_nothing",
     ),
     Mutation(
         HANDED_OVER, "it goes on with tables that are the command's",

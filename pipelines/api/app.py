@@ -76,11 +76,18 @@ class Service:
     wait_seconds: float
 
     def checked_entry(self, number: int) -> Entry | None:
-        """What the topic says last of a package. Raises `Problem` when nobody can vouch for it."""
+        """What the topic says last of a package. Raises `Problem` when nobody can vouch for it.
+
+        The store may be emptied, or be complete again, while it is read: readiness is asked before and after.
+        """
+        self._raise_if_not_ready()
         entry = self.entry(number)
-        if why := self.why_not_ready():  # asked after the store, which may just have begun anew
-            raise not_ready(why)
+        self._raise_if_not_ready()
         return entry
+
+    def _raise_if_not_ready(self) -> None:
+        if why := self.why_not_ready():
+            raise not_ready(why)
 
     def report(self, number: int) -> Entry:
         """The report of a package. Raises `Problem`."""

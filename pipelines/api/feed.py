@@ -73,7 +73,7 @@ class Freshness:
         return is_news
 
     def lost(self) -> None:
-        """The store begins anew."""
+        """The store begins again."""
         self._whole_at = None
 
     def why_not(self) -> str | None:
@@ -96,6 +96,10 @@ class Feed:
         freshness: Is told how far that is.
         publish: Is told what has changed, once it is in the store.
         clock: Seconds.
+
+    Attributes:
+        source, publish: These two, which others may replace between two runs.
+        failure: Why the store cannot go on; None while it can.
     """
 
     def __init__(
@@ -107,9 +111,9 @@ class Feed:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._store = store
-        self._source = source
+        self.source = source
         self._freshness = freshness
-        self._publish = publish
+        self.publish = publish
         self._clock = clock
         self.failure: BaseException | None = None
 
@@ -133,18 +137,18 @@ class Feed:
 
     def follow(self, stop: threading.Event) -> None:
         """Follows the topic until the stop, or until it is another one. Raises `PtsError`, and `sqlite3.Error`."""
-        asked_at, topic = self._clock(), self._source.extent()
+        asked_at, topic = self._clock(), self.source.extent()
         self._take_up(topic)
         positions = self._store.positions()
-        self._publish({}, topic.topic_id, positions)
+        self.publish({}, topic.topic_id, positions)
         ends: Mapping[int, int] | None = topic.end
-        with closing(self._source.follow(positions)) as batches:
+        with closing(self.source.follow(positions)) as batches:
             while not stop.is_set():
                 if ends is not None and all(positions[part] >= end for part, end in ends.items()):
                     self._freshness.whole(asked_at)
                     ends = None
                 if self._clock() - asked_at >= CHECK_SECONDS:
-                    asked_at, topic = self._clock(), self._source.extent()
+                    asked_at, topic = self._clock(), self.source.extent()
                     if not self._is_same(topic):
                         return
                     ends = topic.end
@@ -180,5 +184,5 @@ class Feed:
             if number is not None:
                 entries[number] = entry
         if reached != positions:
-            self._publish(self._store.apply(entries, reached), topic_id, reached)
+            self.publish(self._store.apply(entries, reached), topic_id, reached)
         return reached

@@ -115,7 +115,7 @@ class Position:
 
     @classmethod
     def parse(cls, text: str) -> "Position":
-        """Of `topic/partition@offset`. Raises `InvalidInput`."""
+        """The position that `topic/partition@offset` names. Raises `InvalidInput` for another text."""
         if not (found := POSITION.fullmatch(text)):
             raise InvalidInput("A position is written as package-reports/2@88, of one of the three topics.")
         return cls(found[1], int(found[2]), int(found[3]))

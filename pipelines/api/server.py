@@ -32,8 +32,11 @@ from pipelines.web import server as web
 SWITCH_SECONDS = 0.000_5
 """For so long the feed's thread keeps the interpreter while an answer waits; 5 ms by default, a quarter of its time."""
 
+CONNECTIONS_BESIDE = 900
+"""Connections that are no streams: of those who ask once, or have not asked yet."""
+
 FILES_BESIDE = 1_024
-"""Open files that are no streams: connections that ask once, the store, the brokers."""
+"""Open files that are no streams: these connections, the store, the brokers."""
 
 
 def run(_command: commands.Api, settings: Settings) -> None:
@@ -50,7 +53,7 @@ def run(_command: commands.Api, settings: Settings) -> None:
         web.listener(api.host, api.port, ApiUnavailable, "PTS_API__") as listener,
         closing(_store(file)) as store,
     ):
-        _allow_files(api.streams + FILES_BESIDE)
+        allow_files(api.streams + FILES_BESIDE)
         sys.setswitchinterval(SWITCH_SECONDS)
         freshness = Freshness(api.stale_seconds)
         service = Service(store.entry, freshness.why_not, Hub(), Limits(api), api.wait_seconds)
@@ -65,7 +68,8 @@ class Server(web.Server):
     def __init__(
         self, api: Api, service: Service, stop: StopRequest, measured: Callable[[ASGIApp], ASGIApp] | None = None
     ) -> None:
-        super().__init__(create_app(service, measured), stop, api.trusted_proxies)
+        app, most = create_app(service, measured), api.streams + CONNECTIONS_BESIDE
+        super().__init__(app, stop, api.trusted_proxies, most)
         self._hub = service.hub
         self._stop_feed = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -145,7 +149,7 @@ def _store(file: Path) -> Store:
         raise ApiUnavailable(f"The API's store {file} cannot be opened: {error}.") from error
 
 
-def _allow_files(count: int) -> None:
+def allow_files(count: int) -> None:
     """Each stream is an open file, of which shells permit 1,024 by default."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)

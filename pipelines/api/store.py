@@ -1,6 +1,6 @@
 """The latest report of every package, in a file, with how far the topic was read: both in one transaction.
 
-The topic can always fill it again. So a file that is damaged, or of another layout, is no loss: it is made anew.
+The topic can always fill it again. So a file that is damaged, or of another layout, is no loss: it is made again.
 """
 
 import os

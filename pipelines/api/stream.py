@@ -14,7 +14,7 @@ from pipelines.api.report import Entry
 
 HEARTBEAT_SECONDS = 15.0
 SEND_SECONDS = 30.0
-"""A client that takes nothing for so long is let go."""
+"""The connection of a client that takes nothing for so long is closed."""
 
 RETRY_MS = 1_000, 5_000
 """When clients come again whose stream ended: not all at once."""
@@ -24,7 +24,7 @@ SEEN = re.compile(r"(.*)@([0-9]{1,18})", re.ASCII)
 
 
 class EventStream(StreamingResponse):
-    """Events as they come, to one client. `held` is let go at the end."""
+    """Events as they come, to one client. `held` is released at the end."""
 
     media_type = "text/event-stream"
 
@@ -70,6 +70,8 @@ async def events(
     Of reports that come faster than the client takes them, it gets the last.
     """
     yield f"retry: {random.randint(*RETRY_MS)}\n\n".encode()
+    if not is_ready():
+        return
     with hub.watched(number) as watcher:
         entry = entry_now(number)
         while is_ready() and not hub.is_closed:

@@ -8,7 +8,7 @@ from pipelines.contracts.rules import Status
 
 @dataclass(frozen=True)
 class Texts:
-    """One language. `{}` stands for what is told."""
+    """All texts of the pages in one language. `{}` stands for what is told."""
 
     code: str
     name: str

@@ -14,18 +14,21 @@ from pipelines.values import rows_of
 
 MOST = 50
 CHANGES = f"""
-    SELECT batch_id, committed_at, replay_id,
-        [state.table_name FOR state IN tables
-            IF state.table_name || state.version NOT IN [past.table_name || past.version FOR past IN before]
-        ] AS changed,
-        [state.expired_before FOR state IN tables] != [past.expired_before FOR past IN before] AS has_expired
-    FROM (
-        SELECT *, lag(tables) OVER by_batch AS before,
+    WITH marked AS (
+        SELECT batch_id, lag(batch_id) OVER by_batch AS before_id,
             lag((checkpoint_id, checkpoint_batch_id)) OVER by_batch = (checkpoint_id, checkpoint_batch_id)
                 AS is_maintenance
         FROM {OPS_BATCHES.name} WINDOW by_batch AS (ORDER BY batch_id)
-    ) WHERE is_maintenance
-    ORDER BY batch_id DESC LIMIT {MOST}
+    ), shown AS (FROM marked WHERE is_maintenance ORDER BY batch_id DESC LIMIT {MOST})
+    SELECT batch_id, batch.committed_at, batch.replay_id,
+        [state.table_name FOR state IN batch.tables
+            IF state.table_name || state.version NOT IN [past.table_name || past.version FOR past IN before.tables]
+        ] AS changed,
+        [state.expired_before FOR state IN batch.tables] != [past.expired_before FOR past IN before.tables]
+            AS has_expired
+    FROM shown JOIN {OPS_BATCHES.name} AS batch USING (batch_id)
+        JOIN {OPS_BATCHES.name} AS before ON before.batch_id = before_id
+    ORDER BY batch_id DESC
 """
 CHECKS = f"""
     SELECT checked_at, batch_id, any_value(page) AS page, count(*) AS expectation_count,

@@ -73,7 +73,7 @@ class Package:
     `repeats` is None where nobody looked for them.
     """
 
-    found: PackageReport
+    package: PackageReport
     stops: tuple[Stop, ...]
     sources: Mapping[str, tuple[str, Batch | None]]
     records: tuple[AcceptedRecord, ...]
@@ -87,22 +87,22 @@ def package_page(view: View, number: int, wire_format: str | None) -> Package:
     With the format in which values of ship-events are written, also the repeats of its scans: no file of bronze tells
     whose records it has, so that all keys are read for them.
     """
-    found = package_in(view.reader, number, MASKED)
+    package = package_in(view.reader, number, MASKED)
     records = accepted_records_of(view.reader, number)
-    repeats = repeats_of(view.reader, number, found.scans, wire_format, MASKED) if wire_format else None
+    repeats = repeats_of(view.reader, number, package.scans, wire_format, MASKED) if wire_format else None
     batch_of = {record.coordinates: record.batch_id for record in records}
-    made_of = sources_of(found.report) if found.report else {}
+    made_of = sources_of(package.report) if package.report else {}
     named = {kind.partition("_")[0]: place for kind, place in made_of.items() if place}
     numbers = {place: batch_id for place in named.values() if (batch_id := batch_of.get(place)) is not None}
     batches = batches_of(view.reader, set(numbers.values()))
-    shown = found.scans[-MOST_SCANS:]
+    shown = package.scans[-MOST_SCANS:]
     return Package(
-        found=found,
-        stops=tuple(_stops(_scans(shown, repeats or (), named.get("event")), found.report or {})),
+        package=package,
+        stops=tuple(_stops(_scans(shown, repeats or (), named.get("event")), package.report or {})),
         sources={kind: (place, batches[numbers[place]] if place in numbers else None) for kind, place in named.items()},
         records=tuple(records[-MOST_SCANS:]),
         repeats=repeats and repeats[-MOST_SCANS:],
-        left_out_count=len(found.scans) - len(shown),
+        left_out_count=len(package.scans) - len(shown),
     )
 
 

@@ -9,8 +9,9 @@ from pipelines.commands import Health
 from pipelines.contracts.topics import INPUT_TOPICS, intake_of
 from pipelines.errors import Unhealthy
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.kafka.admin import begin_offsets, end_offsets, group_offsets, records_between
+from pipelines.io.kafka.admin import begin_offsets, end_offsets, records_between
 from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.groups import group_offsets
 from pipelines.io.kafka.mover import NAME as SEALER
 from pipelines.processes import airflow
 from pipelines.processes.supervisor import Supervisor
@@ -27,7 +28,8 @@ POSITION = f"""
 """
 WAITING = f"""
     WITH state AS (
-        SELECT unnest(tables, recursive := true) FROM (FROM {OPS_BATCHES.name} ORDER BY batch_id DESC LIMIT 1)
+        SELECT unnest(tables, recursive := true) FROM {OPS_BATCHES.name}
+        WHERE batch_id = (SELECT max(batch_id) FROM {OPS_BATCHES.name})
     )
     SELECT table_name, min(committed_at) AS since FROM state JOIN {OPS_BATCHES.name} ON batch_id > position
     GROUP BY table_name ORDER BY since LIMIT 1
@@ -109,7 +111,7 @@ def _readings(settings: Settings, now: datetime) -> Iterator[Reading]:
     if settings.seal.enabled:
         yield Reading(
             "unsealed_records", _unsealed(settings), limits.lag_records,
-            "`pts seal` does not run, or does not keep up: intake topics let go of records after "
+            "`pts seal` does not run, or does not keep up: intake topics delete records after "
             f"{settings.seal.intake_hours} h (PTS_SEAL__INTAKE_HOURS)",
         )  # fmt: skip
     (scattered,) = reader.query(SCATTERED).to_pylist()
@@ -160,7 +162,7 @@ def _seconds_since(moment: datetime, now: datetime) -> float:
 
 
 def reached(reader: LakeReader) -> dict[str, dict[int, int]]:
-    """Where the ledger stands on the log."""
+    """Where the ledger is on the log."""
     offsets: dict[str, dict[int, int]] = {}
     for row in reader.query(POSITION).to_pylist():
         offsets.setdefault(row["kafka_topic"], {})[row["kafka_partition"]] = row["end_offset"]

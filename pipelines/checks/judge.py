@@ -137,7 +137,7 @@ def run(command: Judge, settings: Settings, standard_input: BinaryIO) -> Iterato
     try:
         is_piped = command.file == STANDARD_INPUT
         with nullcontext(standard_input) if is_piped else Path(command.file).open("rb") as source:
-            for message in _messages(source, command):
+            for message in messages(source, command):
                 yield message, judged(message, topic, wire)
     except OSError as error:
         raise InvalidInput(f"{command.file} cannot be read: {error.strerror}.") from error
@@ -145,7 +145,8 @@ def run(command: Judge, settings: Settings, standard_input: BinaryIO) -> Iterato
         raise InvalidInput(f"There is no message in {command.file}.")
 
 
-def _messages(source: BinaryIO, command: Judge) -> Iterator[Message]:
+def messages(source: BinaryIO, command: Judge) -> Iterator[Message]:
+    """The messages of the input, one by one, as they are read. Raises `InvalidInput` for one that is too large."""
     if command.given_as == "records":
         yield from (record.message() for record in _records(source))
         return

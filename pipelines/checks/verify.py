@@ -66,7 +66,7 @@ class Verified:
     correction_count: int
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """What was found, as JSON carries it."""
         counts = {
             total.kafka_topic: {name: count for name, count in asdict(total).items() if name != "kafka_topic"}
             for total in self.topics

@@ -13,9 +13,9 @@ from pydantic import BaseModel
 from pipelines.commands import Command
 from pipelines.errors import printable, warn
 from pipelines.host_environment import scratch_below
-from pipelines.settings import Settings, load_settings
 
 if TYPE_CHECKING:
+    from pipelines.settings import Settings
     from pipelines.terminal.page import Page
 
 T = TypeVar("T")
@@ -31,12 +31,13 @@ DUCKDB_INTERRUPTED = "Query interrupted"
 """What DuckDB raises as a plain RuntimeError when Ctrl-C falls into a query."""
 
 
-def current_settings() -> Settings:
+def current_settings() -> "Settings":
     """The settings, after a warning for each variable that looks like one and is none.
 
     What this process starts does not inherit them, for there are secrets among them: only the umask, and what it is
     given by `as_variables`.
     """
+    from pipelines.settings import load_settings
     from pipelines.settings_variables import misspelt
 
     for variable, meant in misspelt(os.environ).items():
@@ -47,7 +48,7 @@ def current_settings() -> Settings:
         del os.environ[variable]
     os.environ["PTS_UMASK"] = current.umask
     os.umask(int(current.umask, 8))  # of all that this process makes, and those that it starts
-    if "://" in current.lake_root:
+    if current.is_in_store:
         from pipelines.io.storage import access
 
         access.reach(current.storage)
@@ -57,7 +58,7 @@ def current_settings() -> Settings:
     return current
 
 
-def told(run: Callable[[C, Settings], R], command: C) -> R:
+def told(run: Callable[[C, "Settings"], R], command: C) -> R:
     """Runs a command that reads or writes tables, with the settings; where these ask for it, lineage is told of it."""
     current = current_settings()
     if not current.lineage.enabled:

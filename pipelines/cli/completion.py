@@ -5,7 +5,6 @@ from contextlib import suppress
 
 from pipelines.commands import Named
 from pipelines.errors import PtsError
-from pipelines.settings import load_settings
 from pipelines.state.replay_folders import replay_names
 from pipelines.tables import EXPECTED, TABLES, WINDOW_TABLES, Table
 
@@ -13,6 +12,7 @@ from pipelines.tables import EXPECTED, TABLES, WINDOW_TABLES, Table
 def service_names() -> list[str]:
     """The services that `pts up` starts by name."""
     from pipelines.processes.supervisor import startable
+    from pipelines.settings import load_settings
 
     with suppress(PtsError):  # settings that do not fit: the command itself says so
         return startable(load_settings())
@@ -20,6 +20,8 @@ def service_names() -> list[str]:
 
 
 def _replay_names() -> list[str]:
+    from pipelines.settings import load_settings
+
     with suppress(PtsError):  # as above
         return replay_names(load_settings().lake_root)
     return []

@@ -120,6 +120,8 @@ SOURCES = (
     ("The job", metrics.JOB, "Of `pts stream`, at `PTS_METRICS__PORT`."),
     ("The API", metrics.API, "Of `pts api`, at `PTS_METRICS__API_PORT`."),
     ("The board", metrics.BOARD, "Of `pts board`, at `/metrics` of its own port, for who may see its pages."),
+    ("SQL for tools", metrics.SQL, "Of `pts sql-server`, at `PTS_METRICS__SQL_PORT`."),
+    ("Sealing", metrics.SEAL, "Of `pts seal`, at `PTS_METRICS__SEAL_PORT`."),
 )
 
 

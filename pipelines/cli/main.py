@@ -8,15 +8,16 @@ import traceback
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, TextIO
+from typing import TYPE_CHECKING, Annotated, NoReturn, TextIO
 
 import typer
 
 from pipelines import commands
 from pipelines.cli import history, operations, stack
-from pipelines.cli.common import DUCKDB_INTERRUPTED, INDENTED, AsJson, answer, current_settings
+from pipelines.cli.common import DUCKDB_INTERRUPTED, INDENTED, AsJson, answer, current_settings, told
 from pipelines.cli.parameters import checked, takes
 from pipelines.errors import MOST_CHARACTERS, InvalidInput, PtsError, log_text, printable
+from pipelines.processes.last_threads import exit_process
 from pipelines.progress import Step, reported_to
 
 if TYPE_CHECKING:
@@ -71,8 +72,12 @@ def seal(command: commands.Seal) -> None:
     For example: `PTS_SEAL__ENABLED=true pts seal --drain`
     """
     from pipelines.live import seal as job
+    from pipelines.observability.observers import seal_observers
 
-    typer.echo(f"Moved {job.run(command, current_settings()):,} records.")
+    current = current_settings()
+    with seal_observers(current, command) as watching:
+        moved = job.run(command, current, watching)
+    typer.echo(f"Moved {moved:,} records.")
 
 
 @app.command()
@@ -87,7 +92,7 @@ def erase(command: commands.Erase, as_json: AsJson = False) -> None:
     from pipelines.live import erase as job
     from pipelines.terminal.package import erased_page
 
-    answer(job.run(command, current_settings()), erased_page, as_json=as_json)
+    answer(told(job.run, command), erased_page, as_json=as_json)
 
 
 @app.command()
@@ -186,12 +191,21 @@ INTERRUPTED = 130
 """The shell's exit code for Ctrl-C."""
 
 
-def main() -> None:
-    """Runs `pts`: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet.
+def main() -> NoReturn:
+    """Runs `pts`, and ends the process."""
+    try:
+        _run_command()
+    except SystemExit as ended:
+        exit_process(ended.code)
+    exit_process(0)
+
+
+def _run_command() -> None:
+    """Runs a command: a `PtsError` is one sentence and its exit code, Ctrl-C is 130, a closed pipe is quiet.
 
     What is said of failures may end in a log, and quotes no rows, but for `InvalidInput`: who gave the input reads it.
     """
-    sys.excepthook = _tell_of_defect
+    sys.excepthook = tell_of_defect
     for stream in (sys.stdout, sys.stderr):
         _write_what_can_be_written(stream)
     try:
@@ -224,7 +238,8 @@ def _show_progress(step: Step) -> None:
     progress_screen()(step)
 
 
-def _tell_of_defect(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+def tell_of_defect(_kind: type[BaseException], error: BaseException, _trace: TracebackType | None) -> None:
+    """Writes a traceback to standard error, as text that a terminal may show."""
     sys.stderr.write(log_text("".join(traceback.format_exception(error))) + "\n")
 
 

@@ -119,9 +119,12 @@ def sql_server(command: commands.SqlServer) -> None:
 
     For example: `PTS_SQL__PORT=10001 pts sql-server`
     """
+    from pipelines.observability.observers import sql_observers
     from pipelines.queries import sql_server as job
 
-    job.run(command, current_settings())
+    current = current_settings()
+    with sql_observers(current) as watching:
+        job.run(command, current, watching)
 
 
 def demo() -> None:

@@ -20,7 +20,7 @@ class ReplayRequest(BaseModel):
 
     Attributes:
         request_id: Names the request: two messages of one name are one request.
-        fence: The batch up to which; the newest complete one without.
+        fence: The batch up to which; the newest consistent one without.
         expect: Differences that are declared: `schema.table`, or `schema.table.column`.
         dry_run: Only plans.
     """

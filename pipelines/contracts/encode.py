@@ -1,31 +1,46 @@
-"""How a value is written: an RFC 4180 record, or a JSON object with the names of the contract."""
+"""How a value is written: an RFC 4180 record, or a JSON object with the names of the contract.
 
-import json
-from collections.abc import Mapping
-from typing import Any
+What is written is what `contracts/decode.py` reads as the same texts. They are in the order of the topic's fields.
+"""
 
-from pipelines.contracts.decode import integer
-from pipelines.contracts.topics import Topic
+from collections.abc import Sequence
+from json.encoder import encode_basestring
+
+from pipelines.contracts.topics import Topic, WireField
+from pipelines.wire_format import WireFormat
 
 
-def encoded(texts: Mapping[str, str | None], topic: Topic, wire_format: str) -> bytes:
-    """The value that says these texts, by column: what `contracts/decode.py` reads as the same ones.
+def encoded(texts: Sequence[str | None], topic: Topic, wire_format: WireFormat) -> bytes:
+    """The value that says these texts; None is a missing field."""
+    return csv_record([text or "" for text in texts]) if wire_format == "csv" else json_object(texts, topic)
 
-    In JSON, an integer that is written as JSON writes it is a number, but for a tracking number, which may outgrow a
-    double; any other is a text.
-    """
-    if wire_format == "csv":
-        return ",".join(_cell(texts[field.column] or "") for field in topic.fields).encode()
-    members = {field.name: _member(field.kind, field.name, texts[field.column]) for field in topic.fields}
-    return json.dumps(members, ensure_ascii=False, separators=(",", ":")).encode()
+
+def csv_record(texts: Sequence[str]) -> bytes:
+    """Without a line break at its end, quoted only where it must be. An empty text is a missing field."""
+    line = ",".join(texts)
+    if line.count(",") >= len(texts) or '"' in line or "\n" in line or "\r" in line:
+        line = ",".join(map(_cell, texts))
+    return line.encode()
 
 
 def _cell(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
-def _member(kind: str, name: str, text: str | None) -> Any:
-    if text is None or kind != "integer" or name == "trackingNumber":
-        return text
-    number = integer(text)
-    return number if str(number) == text else text
+def json_object(texts: Sequence[str | None], topic: Topic) -> bytes:
+    """An integer that is written as JSON writes it is a number, but for a tracking number, which may outgrow a double;
+    any other is a text.
+    """
+    members = (f'"{field.name}":{_member(field, text)}' for field, text in zip(topic.fields, texts, strict=True))
+    return f"{{{','.join(members)}}}".encode()
+
+
+def _member(field: WireField, text: str | None) -> str:
+    if text is None:
+        return "null"
+    is_number = field.kind == "integer" and field.name != "trackingNumber" and _is_natural(text)
+    return text if is_number else encode_basestring(text)
+
+
+def _is_natural(text: str) -> bool:
+    return text.isascii() and text.isdigit() and (text[0] != "0" or text == "0")

@@ -77,7 +77,7 @@ def masked(text: str) -> str:
 
 
 def masked_bytes(value: bytes) -> bytes:
-    """The same of bytes."""
+    """The bytes with `[sealed]` in place of each envelope in them, as `masked`."""
     return ENVELOPE.sub(SEALED.encode(), value)
 
 

@@ -5,7 +5,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pipelines.contracts.decode import decoded, integer
 from pipelines.contracts.encode import encoded
@@ -14,7 +14,7 @@ from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import SHIP_EVENTS, Topic
 from pipelines.contracts.wire import Wire
-from pipelines.settings import CARRIER
+from pipelines.settings.seal import CARRIER
 
 OF_TIMES = {Reason.BAD_TIMESTAMP, Reason.FROM_THE_FUTURE, Reason.TOO_LATE}
 """Reasons for quarantine of messages whose fields are all understood."""
@@ -50,7 +50,7 @@ def sealed(
     Of a scan, the columns `fields` are in an envelope, and missing where they stood. A route has none of them. A value
     that is not understood is sealed whole, and is `malformed` then whatever it was before; what is no tracking number
     is taken from its key. JSON members that are not of the contract are left out. What would be larger than
-    `most_bytes` is sealed whole, too; of what is too large even so, its beginning (`is_cut`).
+    `most_bytes` is sealed whole, too; of what is too large even so, its beginning (`how_sealed`).
     """
     if message.value is None:  # a withdrawn route, or a record that is `empty`; the key alone could tell something
         return message if _is_number(message.key) else replace(message, key=None)
@@ -59,22 +59,23 @@ def sealed(
         return _sealed_whole(message, topic, keys, most_bytes)
     texts, _ = decoded(message.value, topic.fields, wire.format)
     if topic == SHIP_EVENTS:
-        found = {name: text for name in fields if (text := texts[name])}
+        clear = {name: text for name in fields if (text := texts[name])}
         number = integer(texts["tracking_number"] or "")
         assert number is not None, "its message was understood"
         texts.update(dict.fromkeys(fields))
-        if found:
-            texts[CARRIER] = sealed_fields(found, keys.of_package(number), number, topic.name)
-    value = encoded(texts, topic, wire.format)
+        if clear:
+            texts[CARRIER] = sealed_fields(clear, keys.of_package(number), number, topic.name)
+    value = encoded([texts[field.column] for field in topic.fields], topic, wire.format)
     if len(value) > most_bytes:
         return _sealed_whole(message, topic, keys, most_bytes)
     return replace(message, value=value)
 
 
-def is_cut(message: Message, kept: Message) -> bool:
-    """Whether of a message only the beginning is in the envelope in which it is kept: it had no room."""
-    whole = kept.value is not None and kept.value.startswith(OF_A_DAY_BYTES)
-    return whole and largest_sealed(len(kept.value or b"")) < len(message.value or b"")
+def how_sealed(message: Message, kept: Message) -> Literal["understood", "whole", "cut"]:
+    """Whether of a message the personal fields are in an envelope, all of it, or only its beginning: it had no room."""
+    if kept.value is None or not kept.value.startswith(OF_A_DAY_BYTES):
+        return "understood"
+    return "cut" if largest_sealed(len(kept.value)) < len(message.value or b"") else "whole"
 
 
 def _sealed_whole(message: Message, topic: Topic, keys: Keys, most_bytes: int) -> Message:

@@ -56,6 +56,11 @@ class Topic:
     config: dict[str, str] = field(default_factory=dict, hash=False)
 
     @property
+    def table_name(self) -> str:
+        """The name, without its layer, of the tables that have the topic's records: `ship_events`."""
+        return self.name.replace("-", "_")
+
+    @property
     def broker_config(self) -> dict[str, str]:
         """Topic settings that `pts topics` applies, and requires where the topic exists."""
         return {"cleanup.policy": self.cleanup_policy, "message.timestamp.type": "CreateTime", **self.config}

@@ -13,7 +13,7 @@ from pipelines.io.delta.table_log import Change
 from pipelines.io.kafka.log import OffsetRange, ranges_between, starts, within
 from pipelines.tables import Table
 from pipelines.transforms.expiry import going_on_from
-from pipelines.transforms.windows import MICROSECOND
+from pipelines.transforms.windows import MICROSECOND, hours_with_scans
 
 
 class FlowInputs:
@@ -63,16 +63,17 @@ class FlowInputs:
                     own = [self._commits[name] for name in writers if name in self._commits]
                     return self._lake.added(own, table)
                 return self._added(table, self.unfolded(flow, topic))
-            case Around(new, margin):
-                micros = "min(epoch_us(occurred_at)), max(epoch_us(occurred_at))"
-                ((first, last),) = cursor.execute(f"SELECT {micros} FROM ({self.rows(cursor, flow, new)})").fetchall()
-                if first is None:
+            case Around(new, margin, where):
+                hours = hours_with_scans(cursor, f"FROM ({self.rows(cursor, flow, new)}) WHERE {where}")
+                if not hours:
                     return data_files.empty_rows(new.table)
-                begin, end = first - margin // MICROSECOND, last + margin // MICROSECOND
-                rows = self._lake.rows(new.table, "occurred_at", [(begin, end + 1)])
+                reach = margin // MICROSECOND
+                spans = [(begin - reach, end + reach) for begin, end in hours]
+                edges = ((f"make_timestamptz({begin})", f"make_timestamptz({end})") for begin, end in spans)
+                near = " OR ".join(f"occurred_at BETWEEN {begin} AND {end}" for begin, end in edges)
                 until_now = within(of_topic(new.topic, ranges_between({}, self.up_to(flow).offsets)))
-                near = f"occurred_at BETWEEN make_timestamptz({begin}) AND make_timestamptz({end})"
-                return f"SELECT * FROM ({rows}) WHERE {near} AND ({until_now})"
+                rows = self._lake.rows(new.table, "occurred_at", spans)
+                return f"SELECT * FROM ({rows}) WHERE ({near}) AND ({until_now})"
             case Current(table, archive):
                 return self._current(flow, table, archive)
             case Judged() | Known():
@@ -89,7 +90,7 @@ class FlowInputs:
         return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)
 
     def unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
-        """What of a topic the flow's table does not hold yet."""
+        """The ranges of a topic whose records the flow's table does not hold yet."""
         is_rebuilt = self.is_rebuilt(flow)
         begin = {} if is_rebuilt or self._positions.tables else starts(self._batch.ranges)  # of a lake's first batch
         reached = {} if is_rebuilt else self._positions.reached.get(flow.into.name, begin)

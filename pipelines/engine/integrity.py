@@ -129,8 +129,8 @@ def state_of(
                 f"the ledger that the checkpoint has planned is {cut_off}: they were restored from different times. "
                 "Restore both from the same, or rebuild the lake from the log (docs/runbook.md, 'A lost checkpoint')."
             )
-    if lack := lake.lack(table):
-        return State(table, damage=lack)
+    if damage := lake.missing_files(table):
+        return State(table, damage=damage)
     lake.commits.versions[table.name] = version
     return State(
         table,

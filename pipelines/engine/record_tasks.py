@@ -7,7 +7,7 @@ two tasks have kept are looked through once more.
 
 import pickle
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,18 +20,26 @@ from duckdb import DuckDBPyConnection as Cursor
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
+from pipelines.contracts.topics import Topic
+from pipelines.contracts.wire import Wire
+from pipelines.engine.key_index import KeyIndex
 from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.data_files import DataFile
 from pipelines.io.delta.delta_table import Tables
 from pipelines.io.delta.readable_lake import rows_of
 from pipelines.io.storage import access
-from pipelines.io.storage.files import is_in_store
+from pipelines.lake_root import is_in_store
+from pipelines.prepared_query import PreparedQuery, Task
 from pipelines.tables import Table
 from pipelines.transforms.expiry import moment
-from pipelines.transforms.windows import hour_of, hour_spans
+from pipelines.transforms.judge import judged
+from pipelines.transforms.windows import hours_with_scans
 
 TABLES = Tables()
 """The tables that a task's process has open, from batch to batch."""
+
+INDEX = KeyIndex()
+"""What it knows of their files."""
 
 
 @dataclass(frozen=True)
@@ -72,19 +80,22 @@ class Written:
     files: Mapping[str, tuple[DataFile, ...]]
 
 
-def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime) -> Written:
-    """Runs the job.
+def write(
+    records: DataFrame, topic: Topic, wire: Wire, flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime
+) -> Written:
+    """Judges records in one Spark job, whose tasks write the files of the flows' tables; what they wrote.
 
     Args:
-        records: Judged. What one task reads, is one partition of the frame.
-        flows: What is made of them.
+        records: The topic's. What one task reads, is one partition of the frame.
+        topic, wire: By which they are judged.
+        flows: Make the rows of the tables from them.
         of_batch: SQL: which of the records are the batch's own; others are there for tables that were behind.
         ingested_at: When the batch began. Among the columns of the frame, it would be a constant in what Spark
             compiles, which would then be compiled again for each batch.
     """
     task = _task(flows, of_batch, ingested_at)
-    rows = handed_over(records, [flow.into for flow in flows]).mapInArrow(task, "written BINARY").collect()
-    parts: list[Written] = [pickle.loads(row["written"]) for row in rows]
+    query = handed_over(topic, wire, [flow.into for flow in flows])
+    parts: list[Written] = [pickle.loads(part) for part in query.given_to(task, records)]
     files = {flow.name: tuple(chain.from_iterable(part.files[flow.name] for part in parts)) for flow in flows}
     for flow in flows:
         if flow.known and len(files[flow.name]) > 1:
@@ -92,16 +103,17 @@ def write(records: DataFrame, flows: Sequence[RecordFlow], of_batch: str, ingest
     return Written(sum(part.read_count for part in parts), sum(part.rejected_count for part in parts), files)
 
 
-def handed_over(records: DataFrame, tables: Iterable[Table]) -> DataFrame:
-    """What tasks are given of judged records, from which rows of the tables are made."""
+def handed_over(topic: Topic, wire: Wire, tables: Iterable[Table]) -> PreparedQuery:
+    """What tasks are given of records: judged, with all from which rows of the tables are made."""
     wanted = {"kafka_partition", "kafka_offset", "headers", "reason"}.union(*(table.column_names for table in tables))
-    return records.select(*_columns(frozenset(wanted - {"ingested_at"})))
+    return judged_columns(topic, wire, frozenset(wanted - {"ingested_at"}))
 
 
 @cache
-def _columns(names: frozenset[str]) -> list[Column]:
-    """Made once: each is some calls into the JVM."""
-    return [_headers_as_text() if name == "headers" else F.col(name) for name in sorted(names)]
+def judged_columns(topic: Topic, wire: Wire, names: frozenset[str]) -> PreparedQuery:
+    """The query that judges a topic's records and keeps these columns; the same one for each batch."""
+    columns = [_headers_as_text() if name == "headers" else F.col(name) for name in sorted(names)]
+    return PreparedQuery(lambda records: judged(records, topic, wire).select(*columns))
 
 
 def _headers_as_text() -> Column:
@@ -124,9 +136,7 @@ HEADERS = """
 """What `_headers_as_text` made of them, as it was before."""
 
 
-def _task(
-    flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _task(flows: Sequence[RecordFlow], of_batch: str, ingested_at: datetime) -> Task:
     stores = access.options()
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -144,7 +154,7 @@ def _task(
             counted = f"SELECT count(*), count(reason) FROM every_record WHERE {of_batch}"
             ((read_count, rejected_count),) = cursor.execute(counted).fetchall()
             files = {flow.name: tuple(_files(cursor, flow)) for flow in flows}
-        yield pa.RecordBatch.from_pydict({"written": [pickle.dumps(Written(read_count, rejected_count, files))]})
+        yield pa.RecordBatch.from_pydict({"bytes": [pickle.dumps(Written(read_count, rejected_count, files))]})
 
     return run
 
@@ -158,9 +168,10 @@ def _check_shared(folder: str) -> None:
 def _files(cursor: Cursor, flow: RecordFlow) -> list[DataFile]:
     cursor.execute(f"CREATE OR REPLACE TEMP VIEW records AS FROM every_record WHERE {flow.where}")
     if flow.known:
-        hours = f"SELECT DISTINCT {hour_of('occurred_at')} FROM records WHERE reason IS NULL"
-        spans = hour_spans(hour for (hour,) in cursor.execute(hours).fetchall())
+        accepted = "FROM records WHERE reason IS NULL"
+        spans = hours_with_scans(cursor, accepted)
         there = delta_rs.files(TABLES.at(flow.folder, flow.version), flow.folder, "occurred_at", spans) if spans else []
+        there = INDEX.files_for(cursor, accepted, flow.into, there)
         cursor.execute(f"CREATE OR REPLACE TEMP VIEW {flow.known} AS {rows_of(flow.into, there)}")
     return data_files.write(cursor, flow.by, flow.into, flow.folder)
 

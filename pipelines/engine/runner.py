@@ -17,7 +17,7 @@ from pipelines.io.kafka.log import OffsetRange, RecordLog
 from pipelines.progress import part
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
-from pipelines.state.ledger import Ledger, LedgerRow
+from pipelines.state.ledger import NOTHING_YET, Ledger, LedgerRow
 from pipelines.tables import OPS_BATCHES
 
 
@@ -85,9 +85,8 @@ class LakeRunner:
 
         Raises `LakeMismatch` when ledger, planner and tables contradict each other.
         """
-        # Another command may have had the tables meanwhile, and brought them further than a round was to.
+        # Another command may have had the tables meanwhile.
         self.lake = Lake(self.spark, self.lake.root)
-        self.schedule.restart()
         if self.lake.exists(OPS_BATCHES):
             self.lake.log(OPS_BATCHES).newest_version()  # raises where its last row was lost half-way
         self.lake.ensure(OPS_BATCHES)
@@ -159,6 +158,11 @@ class LakeRunner:
         self.last, self.positions, self.lake = row, self.positions.then(row, batch), lake
         self._rebuilds = frozenset()
         return row
+
+    def rehearse(self, ranges: Sequence[OffsetRange]) -> None:
+        """Judges what the ranges hold and keeps nothing of it, so that the first batch finds warm what it needs."""
+        batch = Batch(NOTHING_YET, "", 0, tuple(ranges), datetime.now(UTC), "")
+        MicroBatch(batch, TablePositions(), self.lake, self._log(self.spark), self._wires, self._flows).rehearse()
 
 
 def told(wires: Mapping[str, Wire]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.graph import ARCHIVES
 from pipelines.io.delta.lake import Lake
-from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, divided, within
+from pipelines.io.kafka.log import OffsetRange, Offsets, RecordLog, divided, tasks_for, within
 
 
 class StitchedLog:
@@ -27,13 +27,16 @@ class StitchedLog:
 
     def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
         """The records of the ranges, as `KafkaLog.records`: those of a partition are read by one task."""
-        gone, there = divided([part for part in ranges if part.topic == topic], self._begin)
+        wanted = [part for part in ranges if part.topic == topic]
+        gone, there = divided(wanted, self._begin)
         frames = [self._kafka.records(topic, there, by_spark)] if there or not gone else []
         if gone:
             spans = [(part.start, part.end) for part in gone]
             rows = self._live.scan(ARCHIVES[topic], "kafka_offset", spans).where(within(gone))
             frames.append(rows.drop("ingested_at"))
-        return reduce(DataFrame.unionByName, frames).repartition("kafka_partition") if gone else frames[0]
+        if not gone:
+            return frames[0]
+        return reduce(DataFrame.unionByName, frames).repartition(tasks_for(self._live.spark, wanted), "kafka_partition")
 
     def send(self, messages: pa.Table, topic: str) -> None:
         """Nobody is told what a replay makes, before it is promoted."""

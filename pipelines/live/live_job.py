@@ -1,7 +1,7 @@
 """The live job: one streaming query that plans micro-batches over both topics, and runs the flows on each.
 
 Structured Streaming keeps what it is best at: the offsets of each batch, written down before the batch runs, and the
-pace. It holds no state and carries no rows: a batch reads its range of the log itself.
+interval. It holds no state and carries no rows: a batch reads its range of the log itself.
 """
 
 import threading
@@ -21,7 +21,7 @@ from pipelines.engine.runner import LakeRunner
 from pipelines.errors import BrokerUnavailable, LogTruncated
 from pipelines.io.kafka.admin import begin_offsets, end_offsets
 from pipelines.io.kafka.connection import Connection
-from pipelines.io.kafka.log import KafkaLog, Offsets, ends, starts
+from pipelines.io.kafka.log import KafkaLog, Offsets, ends, ranges_between, starts
 from pipelines.io.spark.failures import known_failure
 from pipelines.live.log_identity import check_same_log
 from pipelines.live.new_checkpoint import replace_checkpoint
@@ -35,6 +35,7 @@ from pipelines.live.resume import (
     is_in_ledger,
     starting_offsets,
 )
+from pipelines.live.small_files import join_small_files
 from pipelines.running_command import in_place_of
 from pipelines.settings import Settings
 from pipelines.state.handover import Handover
@@ -51,6 +52,9 @@ POLL_SECONDS = 0.1
 STOP_GRACE_SECONDS = 20.0
 """How long a stop waits for the batch under way; then the batch is cut off, and repeated at the next start. What a
 command has delegated is waited for to its end."""
+
+REHEARSED_RECORDS = 100
+"""Of each partition."""
 
 TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
 
@@ -116,6 +120,17 @@ class LiveJob:
         connection = Connection.of(self._settings)
         return begin_offsets(connection, TOPIC_NAMES), end_offsets(connection, TOPIC_NAMES)
 
+    def rehearse(self) -> None:
+        """Judges the log's newest records, and keeps nothing: for one that stands by, and is to be fast once it may."""
+        begin, end = self._log_bounds()
+        newest = {
+            topic: {
+                number: max(begin[topic][number], offset - REHEARSED_RECORDS) for number, offset in partitions.items()
+            }
+            for topic, partitions in end.items()
+        }
+        self.runner.rehearse(ranges_between(newest, end))
+
     def run(self, command: Stream, rebuilds: Iterable[str] = ()) -> None:
         """Prepares, then runs until it is stopped, or, for a drain, until what the log holds now is in the tables."""
         runner = self.runner
@@ -129,7 +144,6 @@ class LiveJob:
         check_same_log(runner.lake, runner.positions.reached, begin, connection)
         check_plan(runner.last, self._checkpoint)  # only now: it says that the log is whole
         keep_choices(runner.lake.root, self._settings)
-        self._checkpoint.forget_lost_checksums()
         progress = LiveProgress(connection, TOPIC_NAMES, start, runner.lake.root, self._observers)
         query = (
             KafkaLog(runner.spark, connection)
@@ -265,6 +279,7 @@ class LiveJob:
                     row = self.runner.run(self._planned(number), spark)
                     self._idle_since = time.monotonic()
                     progress.batch_done(row, self._idle_since - began, self.runner.phases)
+                    join_small_files(self.runner.lake, row.batch_id)
             except Stopped:
                 raise
             except Exception as error:

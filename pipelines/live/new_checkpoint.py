@@ -10,7 +10,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from pipelines.contracts.topics import INPUT_TOPICS
-from pipelines.engine.batch import TablePositions
 from pipelines.engine.integrity import NEW_CHECKPOINT, state_of
 from pipelines.errors import InvalidInput, LakeMismatch, NotFound
 from pipelines.graph import tables_of
@@ -24,7 +23,6 @@ from pipelines.io.spark.checkpoint import SEE, Checkpoint
 from pipelines.io.spark.failures import explained
 from pipelines.live.resume import (
     check_agreement,
-    check_archived,
     check_ledger,
     check_plan,
     check_promotions,
@@ -76,7 +74,6 @@ def replace_checkpoint(lake: Lake, checkpoint: Checkpoint, begin: Offsets, end: 
         )
     base = last or _nothing_yet(begin, writers)
     start = starting_offsets(base, checkpoint, begin, end)
-    check_archived(TablePositions.after(last, ledger).reached, begin)
     batch_id = base.batch_id + 1
     _restore(lake, base, changes, batch_id)
     query_id = str(uuid.uuid4())

@@ -12,6 +12,7 @@ from pipelines.io.kafka.admin import TIMEOUT_SECONDS, end_offsets, records_betwe
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.log import Offsets
 from pipelines.live.resume import check_ends
+from pipelines.processes.last_threads import await_end
 from pipelines.progress import BatchDone, report
 from pipelines.state.heartbeat import beat
 from pipelines.state.ledger import LedgerRow, Observer
@@ -22,7 +23,7 @@ BEAT_SECONDS = 1.0
 class LiveProgress:
     """Follows the log's ends beside the job, and tells of each batch.
 
-    Lag in seconds is how long ago the log's ends were where the job stands now. It needs no record's timestamp, so
+    Lag in seconds is how long ago the log's ends were where the job is now. It needs no record's timestamp, so
     history that is loaded with its own times does not confuse it. In a backlog from before the start it counts from
     the start.
 
@@ -58,7 +59,7 @@ class LiveProgress:
 
     def __exit__(self, *_: object) -> None:
         self._has_ended.set()
-        self._beating.join(TIMEOUT_SECONDS)  # it may wait for a broker that is away
+        await_end(self._beating, TIMEOUT_SECONDS)  # it may wait for a broker that is away
 
     def check(self) -> None:
         """Raises what ended the heartbeat, as a topic that is gone."""

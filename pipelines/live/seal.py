@@ -3,13 +3,14 @@
 import math
 import sys
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime
 
 from pipelines.commands import Seal
 from pipelines.contracts.judge import Message
-from pipelines.contracts.seal import is_cut, sealed
+from pipelines.contracts.seal import how_sealed, sealed
 from pipelines.contracts.topics import INPUT_TOPICS, Topic, intake_of
 from pipelines.errors import Interrupted, InvalidInput, KeysUnavailable, TopicMismatch
 from pipelines.io.kafka.admin import end_offsets, topic_states
@@ -17,6 +18,7 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.mover import Mover
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES
 from pipelines.io.keys.key_store import KeyStore
+from pipelines.observability.sealed_batch import SealedBatch, SealObserver
 from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.progress import part
 from pipelines.settings import Settings
@@ -31,9 +33,9 @@ LAST_SECONDS = 15.0
 SEALING_IS_OFF = "Sealing is off: PTS_SEAL__ENABLED=true turns it on, for topics that are new."
 
 
-def run(command: Seal, settings: Settings) -> int:
+def run(command: Seal, settings: Settings, observers: Sequence[SealObserver] = ()) -> int:
     """Moves until SIGTERM or Ctrl-C, and what is there then; with `command.drain`, what is there at the start. Returns
-    how many records.
+    how many records. Observers are told of each batch.
 
     Whenever it is ended, each record is on the kept topic once, after the next start at the latest. What it is asked to
     leave behind, within `LAST_SECONDS`, does not wait in clear for that, nor may its time in the intake topic pass.
@@ -49,11 +51,11 @@ def run(command: Seal, settings: Settings) -> int:
     connection = Connection.of(settings, "sealer")
     store = opened_store(connection, settings, command.new_keys)
     kept = {intake_of(topic, settings.seal.intake_hours).name: topic for topic in INPUT_TOPICS}
-    moved = 0
+    moved, outcomes = 0, Counter[tuple[str, str]]()
     with (
         signals_ask_to_stop() as stop,
         closing(store),
-        closing(_mover(connection, kept, store, settings)) as mover,
+        closing(_mover(connection, kept, store, settings, outcomes)) as mover,
         part("Moving records"),
     ):
         mover.begin(command.skip_lost)
@@ -65,9 +67,13 @@ def run(command: Seal, settings: Settings) -> int:
             if looked_on != (today := datetime.now(UTC).date()):
                 store.erase_days_before(settings.seal.day_key_days)
                 looked_on = today
-            before = mover.position
+            before = mover.positions
             moved += mover.move()
-            left -= mover.position - before
+            batch = _batch(before, mover, outcomes)
+            left -= sum(end - first for _, _, first, end in batch.ranges)
+            outcomes.clear()
+            for each in observers:
+                each.batch_done(batch)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain and left > 0:
@@ -94,7 +100,19 @@ def opened_store(connection: Connection, settings: Settings, is_new: bool) -> Ke
     return KeyStore(file)
 
 
-def _mover(connection: Connection, kept: Mapping[str, Topic], store: KeyStore, settings: Settings) -> Mover:
+def _batch(before: Mapping[tuple[str, int], int], mover: Mover, outcomes: Mapping[tuple[str, str], int]) -> SealedBatch:
+    ranges = [(*part, before[part], end) for part, end in mover.positions.items() if end != before[part]]
+    return SealedBatch(dict(outcomes), tuple(ranges), mover.last_known_behind())
+
+
+def _mover(
+    connection: Connection,
+    kept: Mapping[str, Topic],
+    store: KeyStore,
+    settings: Settings,
+    outcomes: Counter[tuple[str, str]],
+) -> Mover:
+    """One that seals what it moves, and counts what becomes of it by kept topic and outcome."""
     wire_of, fields = wires(settings), settings.seal.columns
     most_bytes = _most_bytes(connection, [topic.name for topic in kept.values()])
 
@@ -104,7 +122,9 @@ def _mover(connection: Connection, kept: Mapping[str, Topic], store: KeyStore, s
             for name, message in messages:
                 topic = kept[name]
                 changed.append(sealed(message, topic, wire_of[topic.name], fields, keys, most_bytes[topic.name]))
-                if is_cut(message, changed[-1]):
+                outcome = how_sealed(message, changed[-1])
+                outcomes[topic.name, outcome] += 1
+                if outcome == "cut":
                     sys.stderr.write(
                         f"pts: a record of {name} is too large for {topic.name} once it is sealed: its beginning is "
                         "sealed whole, and will be in quarantine as malformed\n"

@@ -1,6 +1,7 @@
 """`pts stream`: the live job as a command."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 
 from pipelines.commands import Stream
 from pipelines.errors import Interrupted
@@ -11,9 +12,9 @@ from pipelines.live.planner import QUERY, live_runner
 from pipelines.live.topics import check_topics
 from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.settings import Settings
-from pipelines.state.handover import Handover
+from pipelines.state.handover import Handover, stand_by
 from pipelines.state.ledger import Observer
-from pipelines.state.writer_lease import writer_lease
+from pipelines.state.writer_lease import WriterLease
 
 
 def run(
@@ -25,7 +26,8 @@ def run(
 ) -> None:
     """Runs until SIGTERM or Ctrl-C, or with `command.drain` until all that is in the log now is in the tables.
 
-    With `delegate`, it does the last part of a promotion in place of the command; without, the command gets the lease.
+    With `command.standby`, Java and executors are started and warm first, and then the lease is waited for. With
+    `delegate`, it does the last part of a promotion in place of the command; without, the command gets the lease.
     Observers are told of each batch.
 
     Raises:
@@ -34,14 +36,18 @@ def run(
         Interrupted: A drain was asked to stop.
         KeyboardInterrupt: After the batch under way, when Ctrl-C asked to stop.
     """
-    with (
-        signals_ask_to_stop() as stop,
-        writer_lease(settings.lake_root) as lease,
-        spark_job(settings, QUERY) as spark,
-    ):
-        check_topics(settings)
-        runner = live_runner(spark, settings, flows)
-        LiveJob(runner, settings, Handover(lease), delegate, stop, observers).run(command)
+    lease = WriterLease(settings.lake_root)
+    with signals_ask_to_stop() as stop, ExitStack() as held:
+        held.callback(lease.release)
+        if not command.standby:
+            lease.acquire()  # who is refused need not wait for Java
+        spark = held.enter_context(spark_job(settings, QUERY))
+        job = LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate, stop, observers)
+        if command.standby:
+            job.rehearse()
+        if not command.standby or stand_by(lease, stop):
+            check_topics(settings)
+            job.run(command)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

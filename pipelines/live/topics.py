@@ -52,7 +52,7 @@ def intake_topics(settings: Settings) -> tuple[Topic, ...]:
 
 
 def rights_of_producers(settings: Settings) -> tuple[Right, ...]:
-    """Where personal fields are sealed, nobody but the sealer writes what is kept."""
+    """The rights of producers. Where personal fields are sealed, the sealer alone writes to the kept topics."""
     intake = intake_topics(settings)
     if not intake:
         return WRITERS_IN_CLEAR
@@ -68,7 +68,7 @@ def rights_of_producers(settings: Settings) -> tuple[Right, ...]:
 
 
 def rights(settings: Settings) -> tuple[Right, ...]:
-    """These, those of producers, and that to the group to which the job's offsets are mirrored."""
+    """All rights: `RIGHTS`, those of producers, and that to the group to which the job's offsets are mirrored."""
     group = settings.kafka.lag_group
     of_the_group = (Right("job", group, ("READ",), kind="GROUP"),) if group else ()
     return (*RIGHTS, *rights_of_producers(settings), *of_the_group)

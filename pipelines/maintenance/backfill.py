@@ -68,12 +68,12 @@ class Recomputed:
     Attributes:
         flow: What makes them.
         rows: A query that gives them.
-        found: The difference.
+        difference: From the rows that are there.
     """
 
     flow: Flow
     rows: str
-    found: Backfilled
+    difference: Backfilled
 
 
 def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FLOWS) -> list[Backfilled]:
@@ -104,9 +104,9 @@ def run(command: Backfill, settings: Settings, flows: Sequence[Flow] = WINDOW_FL
         with closing(duck.cursor()) as cursor:
             then = partial(_rows_at, lake, at.versions)
             made = recomputed(cursor, names, spans, then, at.expired_before, flows)
-            found = [table.found for table in made]
-        if command.dry_run or all(table.is_right for table in found):
-            return found
+            differences = [table.difference for table in made]
+        if command.dry_run or all(table.is_right for table in differences):
+            return differences
         with correcting(settings.lake_root), handed_over(settings.lake_root):
             runner = common.checked_lake(spark, settings)
             runner.catch_up()
@@ -130,13 +130,13 @@ def backfill(
     expired_before = {name: state.expired_before for name, state in last.tables.items()}
     with closing(duck.cursor()) as cursor:
         tables = recomputed(cursor, names, spans, lake.rows, expired_before, flows)
-        wrong = [table for table in tables if not table.found.is_right]
+        wrong = [table for table in tables if not table.difference.is_right]
         for table in wrong:
             into = table.flow.into
             lake.replace_where(cursor, table.rows, within(into, spans), into, batch.transaction(table.flow.name))
     if wrong:
         common.end(batch, last, lake, ledger)
-    return [table.found for table in tables]
+    return [table.difference for table in tables]
 
 
 def recomputed(
@@ -182,8 +182,8 @@ def recomputed(
         counts = (f"(SELECT count(*) FROM ({query}))" for query in (
             f"FROM {rows}", f"FROM {rows} EXCEPT ALL FROM {there}", f"FROM {there} EXCEPT ALL FROM {rows}"
         ))  # fmt: skip
-        found = Backfilled(into.name, *cursor.execute(f"SELECT {', '.join(counts)}").fetchall()[0])
-        tables.append(Recomputed(flow, f"FROM {rows}", found))
+        difference = Backfilled(into.name, *cursor.execute(f"SELECT {', '.join(counts)}").fetchall()[0])
+        tables.append(Recomputed(flow, f"FROM {rows}", difference))
     return tables
 
 

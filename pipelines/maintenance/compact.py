@@ -20,15 +20,16 @@ from pipelines.state.handover import handed_over
 from pipelines.tables import NOT_IN_THE_LEDGER, TABLES, Table
 
 HELD_BYTES = 32 * 2**20
-"""A table that the live job rewrites, too, is put in order while the job waits: not one that is larger than this."""
+"""A table that the live job rewrites, too, is Z-ordered while the job waits: not one that is larger than this."""
 
 
 def run(command: Compact, settings: Settings) -> Compacted:
     """Joins small files where many have come together, removes files older than the retention that no version needs
-    which somebody may read (`pipelines/maintenance/retention.py`), and writes checkpoints of long logs.
+    which somebody may read (`pipelines/maintenance/retention.py`), and writes checkpoints of long logs, from which it
+    deletes commits older than 30 days.
 
     To append-only tables the live job adds files and never comes back to them: they are joined while it runs. A table
-    whose rows it merges is put in order (`Table.z_order_by`) while it waits between two batches, once for all of them,
+    whose rows it merges is Z-ordered (`Table.z_order_by`) while it waits between two batches, once for all of them,
     and only if many small files have come together, which its merges seldom allow. If it does not hand over the lease
     in time, these are left to the next run. Run twice, it does nothing the second time; cut off anywhere, the next run
     goes on.
@@ -50,13 +51,13 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
     tables = [table for table in (*TABLES, *NOT_IN_THE_LEDGER) if table.name in must_stay.versions]
     before = {table.name: files.state(_path(root, table)) for table in tables}
     crowded = [table for table in tables if before[table.name].has_many_small]
-    left = _too_large(crowded, before) | _closed(root, crowded, must_stay.versions)
-    to_join = [table for table in crowded if table.name not in left]
-    held_seconds = 0.0
+    closed = _closed(root, tables, must_stay.versions)
+    left = _too_large(crowded, before) | closed
+    to_join = [table for table in crowded if table.is_append_only or table.name not in left]
+    held_seconds, not_had = 0.0, dict[str, str]()
     if not dry_run:
         _join(root, (table for table in to_join if table.is_append_only))
         held_seconds, not_had = _put_in_order(root, [table for table in to_join if not table.is_append_only])
-        left |= not_had
     found = []
     for table in tables:
         path, name = _path(root, table), table.name
@@ -64,15 +65,17 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
             vacuum = files.unneeded if dry_run else files.vacuum
             vacuumed = vacuum(path, retention, must_stay.versions[name])
             has_new_checkpoint = not dry_run and files.write_checkpoint(path)
+            if not dry_run and name not in closed:
+                files.shorten_log(path)
         found.append(
             TableCompacted(
                 table=name,
                 before=before[name],
                 after=files.state(path),
-                is_joined=table in to_join and name not in left,
+                is_joined=table in to_join and name not in not_had,
                 vacuumed=vacuumed,
                 has_new_checkpoint=has_new_checkpoint,
-                left=left.get(name),
+                left=(left | not_had).get(name),
             )
         )
     return Compacted(
@@ -86,10 +89,10 @@ def compact(root: str, retention: timedelta, *, dry_run: bool = False) -> Compac
 
 
 def _closed(root: str, tables: Iterable[Table], versions: Mapping[str, frozenset[int]]) -> dict[str, str]:
-    """Tables that are not joined, and why: the commit would take a version out of the log that somebody needs."""
+    """Tables whose logs stay as they are, and why: a version that somebody needs would go with the oldest commits."""
     oldest = {table.name: files.leaves_the_log(_path(root, table), versions[table.name]) for table in tables}
     return {
-        name: f"version {version} is needed, and a commit now would delete it from the log"
+        name: f"version {version} is needed, and would be deleted from the log with others older than 30 days"
         for name, version in oldest.items()
         if version is not None
     }
@@ -98,7 +101,7 @@ def _closed(root: str, tables: Iterable[Table], versions: Mapping[str, frozenset
 def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str, str]:
     """Tables that the job would have to wait for, for too long."""
     return {
-        table.name: f"the live job would wait while {states[table.name].files.byte_count >> 20:,} MiB are put in order"
+        table.name: f"the live job would wait while {states[table.name].files.byte_count >> 20:,} MiB are Z-ordered"
         for table in tables
         if not table.is_append_only and states[table.name].files.byte_count > HELD_BYTES
     }
@@ -107,7 +110,7 @@ def _too_large(tables: Iterable[Table], states: Mapping[str, State]) -> dict[str
 def _join(root: str, tables: Iterable[Table]) -> None:
     for table in tables:
         with part(f"Joining files of {table.name}"), _deleting_files(root):
-            files.join(_path(root, table))
+            files.join(_path(root, table), table)
 
 
 def _put_in_order(root: str, tables: list[Table]) -> tuple[float, dict[str, str]]:

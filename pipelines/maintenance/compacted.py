@@ -50,5 +50,5 @@ class Compacted:
     tables: tuple[TableCompacted, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """What was compacted, as JSON carries it."""
         return asdict(self)

@@ -33,7 +33,7 @@ def needed(lake_root: str) -> Needed:
       stood still for long;
     - each version since the ledger's last row: a batch that was cut off goes on from the files that its commits added;
     - of a replay, the live tables before its promotion, to which `pts replay rollback` goes back; else those at its
-      fence, with which it is compared.
+      as-of batch, with which it is compared.
 
     Versions that the log has lost nobody can read any more; they are left out.
 

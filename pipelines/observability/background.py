@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from pipelines.errors import in_words, warn
+from pipelines.processes.last_threads import await_end
 
 LAST_SECONDS = 10.0
 """How long the end of the job waits for what an observer still has to do."""
@@ -31,7 +32,7 @@ class Background(Generic[T]):
     def finish(self) -> None:
         """Returns when all is done, or after `LAST_SECONDS`."""
         self._given.put(None)
-        self._thread.join(LAST_SECONDS)
+        await_end(self._thread, LAST_SECONDS)
 
     def _work(self) -> None:
         while (given := self._given.get()) is not None:

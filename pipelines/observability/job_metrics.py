@@ -32,6 +32,10 @@ class JobMetrics(Collector):
 
     What heartbeat, ledger, tables and replays tell is read when somebody asks, in that one's thread. Of a failure
     standard error is told, once until another one; the samples concerned are left out until it is mended.
+
+    Attributes:
+        registry: Has all metrics.
+        freshness: Is told of each batch, and measures from records to tables.
     """
 
     def __init__(self, lake_root: str) -> None:
@@ -41,8 +45,8 @@ class JobMetrics(Collector):
         self._records = counter(metrics.RECORDS, self.registry)
         self._duration = histogram(metrics.BATCH_DURATION, self.registry)
         self._phases = histogram(metrics.PHASE_DURATION, self.registry)
-        self._freshness = Freshness(self._lake)
-        self.registry.register(self._freshness)
+        self.freshness = Freshness(self._lake)
+        self.registry.register(self.freshness)
         self.registry.register(self)
         self._last: LedgerRow | None = None
         self._batches = Background("metrics", self._count_batch)
@@ -70,7 +74,7 @@ class JobMetrics(Collector):
         for topic, count in row.counts.items():
             for outcome in metrics.OUTCOMES:
                 self._records.labels(topic, outcome).inc(getattr(count, outcome))
-        self._freshness.batch_done(row)
+        self.freshness.batch_done(row)
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
         """What is measured now. A part that cannot be read has no samples."""

@@ -7,10 +7,11 @@ import threading
 from collections.abc import Mapping
 from typing import Self
 
-from pipelines.io.kafka.admin import commit_group_offsets
 from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.groups import commit_group_offsets
 from pipelines.io.kafka.log import Offsets
 from pipelines.observability.background import LAST_SECONDS, Failures
+from pipelines.processes.last_threads import await_end
 from pipelines.state.ledger import LedgerRow
 
 
@@ -37,7 +38,7 @@ class LagGroup:
         with self._news:
             self._has_ended = True
             self._news.notify()
-        self._mirroring.join(LAST_SECONDS)
+        await_end(self._mirroring, LAST_SECONDS)
 
     def batch_done(self, row: LedgerRow, seconds: float, phases: Mapping[str, float]) -> None:
         with self._news:

@@ -27,8 +27,7 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.serde import Serde
 
 from pipelines.code_version import fingerprint
-from pipelines.commands import Command, ReplayBuild, Stream
-from pipelines.contracts.topics import INPUT_TOPICS
+from pipelines.commands import Command, ReplayBuild, Seal, Stream
 from pipelines.errors import Interrupted, PtsError, in_words, log_text, warn
 from pipelines.io.delta import delta_rs
 from pipelines.io.delta.delta_table import opened
@@ -54,7 +53,7 @@ class PartitionOffsets:
 
 @attr.define
 class OffsetsDatasetFacet(DatasetFacet):
-    """Of a topic: what was read of it."""
+    """The offsets of a topic that were read."""
 
     partitions: list[PartitionOffsets]
 
@@ -65,7 +64,7 @@ class OffsetsDatasetFacet(DatasetFacet):
 
 @attr.define
 class BatchesRunFacet(RunFacet):
-    """Of the live job: the rows of the ledger that an event is about."""
+    """The first and the last row of the ledger that an event of the live job is about."""
 
     first: int
     last: int
@@ -76,16 +75,16 @@ class BatchesRunFacet(RunFacet):
 
 
 class LineageRun:
-    """One run of a command, and its events."""
+    """Writes the events of one run of a command."""
 
     def __init__(self, command: Command, settings: Settings) -> None:
         self._file = settings.lineage_file
         self._run_id = str(uuid.uuid4())
-        self._broker = settings.bootstrap_servers.partition(",")[0].strip()
+        self._kafka = f"kafka://{settings.bootstrap_servers.partition(',')[0].strip()}"
         self._touched = touched(command, settings)
         self._job_namespace = f"file://{settings.lake_root}"
         self._name = ".".join(("pts", *command.words))
-        self._processing = "STREAMING" if isinstance(command, Stream) and not command.drain else "BATCH"
+        self._processing = "STREAMING" if isinstance(command, Stream | Seal) and not command.drain else "BATCH"
 
     def tell(
         self,
@@ -130,9 +129,12 @@ class LineageRun:
                     ),
                 ],
                 outputs=[
-                    OutputDataset("file", each.path, facets=_facets(each, version, is_whole=is_start))
-                    for each, told in outputs
-                    if (version := _version(each) if told is None else told) is not None or is_start
+                    *(OutputDataset(self._kafka, name) for name in self._touched.writes),
+                    *(
+                        OutputDataset("file", each.path, facets=_facets(each, version, is_whole=is_start))
+                        for each, told in outputs
+                        if (version := _version(each) if told is None else told) is not None or is_start
+                    ),
                 ],
             )
             _append(self._file, f"{Serde.to_json(event)}\n")
@@ -141,11 +143,11 @@ class LineageRun:
         return {"jobType": job_type_job.JobTypeJobFacet(self._processing, "SUPERFAST_PTS", "COMMAND")}
 
     def _topics(self, ranges: Ranges) -> Iterator[InputDataset]:
-        for topic in INPUT_TOPICS if self._touched.reads_the_log else ():
+        for name in self._touched.reads:
             facets: dict[str, DatasetFacet] = {}
-            if read := ranges.get(topic.name):
+            if read := ranges.get(name):
                 facets["pts_offsets"] = OffsetsDatasetFacet([PartitionOffsets(*each) for each in read])
-            yield InputDataset(f"kafka://{self._broker}", topic.name, facets=facets)
+            yield InputDataset(self._kafka, name, facets=facets)
 
 
 @contextmanager

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 
 from pipelines import commands
 from pipelines.commands import Command
+from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS, intake_of
 from pipelines.graph import FLOWS
 from pipelines.settings import Settings
+from pipelines.state.replay_records import Replays
 from pipelines.tables import (
     BRONZE_SHIP_EVENTS,
     BRONZE_SHIP_ROUTES,
@@ -22,6 +24,7 @@ from pipelines.tables import (
 
 SILVER = (SILVER_SHIP_EVENTS, SILVER_SHIP_ROUTES)
 BRONZE = (BRONZE_SHIP_EVENTS, BRONZE_SHIP_ROUTES)
+LOG = tuple(topic.name for topic in INPUT_TOPICS)
 GOLD = tuple(table for table in TABLES if table.layer == "gold")
 
 
@@ -42,32 +45,39 @@ class Touched:
     """What a command reads and writes, as far as its parameters say.
 
     Attributes:
-        reads_the_log: Whether it reads the input topics.
         inputs: Tables that it reads.
         outputs: Tables that it may write.
+        reads: Topics that it reads.
+        writes: Topics that it may write.
     """
 
-    reads_the_log: bool
-    inputs: tuple[PlacedTable, ...]
-    outputs: tuple[PlacedTable, ...]
+    inputs: tuple[PlacedTable, ...] = ()
+    outputs: tuple[PlacedTable, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
 
 
 def touched(command: Command, settings: Settings) -> Touched:
     """Raises `TypeError` for a command of which nothing is known."""
-    live = settings.lake_root
+    live, shadow = settings.lake_root, Replays(settings.lake_root).root
 
     def made(inputs: Iterable[Table], outputs: Iterable[Table] = (), *, log: bool = False, at: str = live) -> Touched:
-        return Touched(log, tuple(PlacedTable(at, each) for each in inputs), _at(live, outputs))
+        return Touched(_at(at, inputs), _at(live, outputs), LOG if log else ())
 
     match command:
+        case commands.Seal():
+            intake = (intake_of(topic, settings.seal.intake_hours).name for topic in INPUT_TOPICS)
+            return Touched(reads=tuple(intake), writes=LOG)
+        case commands.Erase():
+            return Touched(writes=(PACKAGE_REPORTS.name,))
         case commands.Stream():
             return made((), TABLES, log=True)
         case commands.ReplayBuild(replay_id=name):
-            return Touched(True, _at(live, BRONZE), _at(_shadow(live, name), TABLES))
+            return Touched(_at(live, BRONZE), _at(shadow(name), TABLES), LOG)
         case commands.ReplayCompare(replay_id=name):
-            return Touched(False, (*_at(live, TABLES), *_at(_shadow(live, name), TABLES)), ())
+            return Touched((*_at(live, TABLES), *_at(shadow(name), TABLES)))
         case commands.ReplayPromote(replay_id=name):
-            return made(TABLES, TABLES, at=_shadow(live, name))
+            return made(TABLES, TABLES, at=shadow(name))
         case commands.ReplayRollback():
             return made(TABLES, TABLES)
         case commands.ReplayVerify():
@@ -93,7 +103,3 @@ def touched(command: Command, settings: Settings) -> Touched:
 
 def _at(root: str, tables: Iterable[Table]) -> tuple[PlacedTable, ...]:
     return tuple(PlacedTable(root, table) for table in tables)
-
-
-def _shadow(live: str, replay_id: str) -> str:
-    return f"{live}/_shadow/{replay_id}"

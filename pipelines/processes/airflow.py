@@ -64,9 +64,14 @@ def home(settings: Settings) -> Path:
     return settings.home.resolve() / "airflow"
 
 
+def host(settings: Settings) -> str:
+    """The address by which this machine reaches it."""
+    return "127.0.0.1" if settings.airflow.host == "0.0.0.0" else settings.airflow.host
+
+
 def url(settings: Settings) -> str:
     """The address of Airflow's pages, and of its API."""
-    return f"http://127.0.0.1:{settings.airflow.port}"
+    return f"http://{host(settings)}:{settings.airflow.port}"
 
 
 def database(settings: Settings) -> str:
@@ -93,7 +98,7 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
         "CORE__PARALLELISM": PARALLELISM,
         "CORE__PLUGINS_FOLDER": DAGS / "plugins",
         "API__BASE_URL": url(settings),
-        "API__HOST": "127.0.0.1",
+        "API__HOST": settings.airflow.host,
         "API__PORT": settings.airflow.port,
         "API__WORKERS": 1,
         "DAG_PROCESSOR__PARSING_PROCESSES": 1,
@@ -122,7 +127,7 @@ def environment(settings: Settings, inherited: Mapping[str, str]) -> dict[str, s
 
 def is_healthy(settings: Settings) -> bool:
     """Whether its API answers, and says that database, scheduler and DAG processor are well."""
-    connection = http.client.HTTPConnection("127.0.0.1", settings.airflow.port, timeout=5)
+    connection = http.client.HTTPConnection(host(settings), settings.airflow.port, timeout=5)
     try:
         connection.request("GET", "/api/v2/monitor/health")
         told = json.loads(connection.getresponse().read())

@@ -22,22 +22,24 @@ def guarded(pid_file: Path, command: list[str]) -> list[str]:
 
 
 def holder(pid_file: Path) -> int | None:
-    """The pid of the living process that holds the file; None when there is none, whatever the file says.
+    """The pid of the living process that holds the file; None when there is none, whatever the file says."""
+    pid, _ = holder_and_note(pid_file)
+    return pid
 
-    What follows the pid after a space is the holder's to say.
-    """
+
+def holder_and_note(pid_file: Path) -> tuple[int | None, str]:
+    """The pid of the living holder, None without one, and its note: what follows the pid after a space."""
     try:
-        handle = os.open(pid_file, os.O_RDONLY)
+        file = pid_file.open(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        return None
-    try:
-        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return int(os.read(handle, 32).partition(b" ")[0] or b"0") or None
-    else:
-        return None
-    finally:
-        os.close(handle)
+        return None, ""
+    with file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid, _, note = file.read().partition(" ")
+            return int(pid or 0) or None, note
+    return None, ""
 
 
 def lock(pid_file: Path, note: str = "", mode: int = 0o666, patience_seconds: float = PATIENCE_SECONDS) -> int:

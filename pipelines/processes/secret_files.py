@@ -26,7 +26,7 @@ def secrets_in_files(settings: Settings) -> Settings:
 
 
 def forget_secrets(settings: Settings) -> None:
-    """Deletes those files. Raises `OSError`."""
+    """Deletes the files of secrets. Raises `OSError`."""
     folder = _folder(settings)
     for file in folder.glob("*"):
         file.unlink()

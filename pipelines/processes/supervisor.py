@@ -141,7 +141,7 @@ class Supervisor:
                 command = [sys.executable, "-P", "-m", "supervisor.supervisord", "-c", str(CONFIGURATION)]
                 process = subprocess.Popen(
                     guarded(self._run / "supervisor.pid", command),
-                    env=self._environment(),
+                    env=self.environment(),
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=out,
@@ -202,8 +202,8 @@ class Supervisor:
             name: Service(name, state if pid else "STOPPED", pid, None, self.log(name)) for name, pid in pids.items()
         }
 
-    def _environment(self) -> dict[str, str]:
-        """What the configuration file asks for, and the settings: the services read no other PTS_ variable."""
+    def environment(self) -> dict[str, str]:
+        """The variables that its configuration file asks for, and the settings: services read no others of PTS_."""
         pts = [sys.executable, "-P", "-m", "pipelines.cli"]
         services = {
             f"STACK_{name.upper().replace('-', '_')}": join(guarded(self._run / f"{name}.pid", [*pts, *command.argv()]))

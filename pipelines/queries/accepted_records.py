@@ -80,7 +80,7 @@ def batches_of(reader: LakeReader, batch_ids: Collection[int]) -> dict[int, Batc
         return {}
     sql = f"""
         WITH states AS (
-            SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER}
+            SELECT batch_id, unnest(tables, recursive := true) FROM (FROM {LEDGER} WHERE batch_id >= list_min($1))
         ), shown AS (
             SELECT wanted, table_name, min(batch_id) AS shown_in, arg_min(version, batch_id) AS version
             FROM (SELECT unnest($1) AS wanted) JOIN states ON position >= wanted

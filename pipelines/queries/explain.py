@@ -83,7 +83,7 @@ class Explanation:
     """One package and how its report came about.
 
     Attributes:
-        found: What the lake knows of it now.
+        package: What the lake knows of it now.
         sources: The scan and the route record that made the report, by their coordinates: the batch of each; None
             while that is not in the ledger yet.
         history: The newest of the batches that brought something of the package, oldest first.
@@ -91,7 +91,7 @@ class Explanation:
         repeats: Records that tell one of its scans again, and were dropped.
     """
 
-    found: PackageReport
+    package: PackageReport
     sources: Mapping[str, Batch | None]
     history: tuple[Entry, ...]
     older_count: int
@@ -105,7 +105,7 @@ class Explanation:
         ]
         history = [entry.as_json() for entry in self.history]
         told = {"sources": sources, "history": history, "older_count": self.older_count}
-        return self.found.as_json() | told | {"repeats": [repeat.as_json() for repeat in self.repeats]}
+        return self.package.as_json() | told | {"repeats": [repeat.as_json() for repeat in self.repeats]}
 
 
 def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_LIMIT) -> Explanation:
@@ -113,13 +113,13 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
 
     Raises `NotFound` for a package that no topic has named, and for a lake without a ledger.
     """
-    found = package_report(tracking_number, settings)
+    package = package_report(tracking_number, settings)
     reader = LakeReader(settings.lake_root)
     records = accepted_records_of(reader, tracking_number)
     batch_of = {record.coordinates: record.batch_id for record in records}
     numbers = sorted({number for number in batch_of.values() if number is not None})
     newest = numbers[-limit:]
-    sources = {source: batch_of.get(source) for source in _sources(found)}
+    sources = {source: batch_of.get(source) for source in _sources(package)}
     batches = batches_of(reader, {number for number in (*newest, *sources.values()) if number is not None})
     since = recreated_tables(settings.lake_root, after=newest[0]).get(REPORTS, 0) if newest else 0
     history = []
@@ -131,9 +131,9 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
                 report, gap = _report_after(batch, since, tracking_number, settings.lake_root)
                 history.append(Entry(batch, brought, report, gap))
     with closing(Clearance.of(settings)) as clearance:
-        repeats = repeats_of(reader, tracking_number, found.scans, settings.kafka.ship_events_format, clearance)
+        repeats = repeats_of(reader, tracking_number, package.scans, settings.kafka.ship_events_format, clearance)
     return Explanation(
-        found=found,
+        package=package,
         sources={source: None if number is None else batches[number] for source, number in sources.items()},
         history=tuple(history),
         older_count=len(numbers) - len(newest),
@@ -141,8 +141,8 @@ def explanation(tracking_number: int, settings: Settings, limit: int = HISTORY_L
     )
 
 
-def _sources(found: PackageReport) -> list[str]:
-    return [source for source in sources_of(found.report).values() if source] if found.report else []
+def _sources(package: PackageReport) -> list[str]:
+    return [source for source in sources_of(package.report).values() if source] if package.report else []
 
 
 def _report_after(

@@ -20,7 +20,7 @@ REACHED = f"""
     SELECT unnest(offsets, recursive := true)
     FROM {OPS_BATCHES.name} JOIN state ON batch_id = position WHERE table_name = ? AND position < newest
 """
-"""Where the table stands on the log: no rows where it stands at the newest batch."""
+"""Where the table is on the log: no rows where it is at the newest batch."""
 
 
 def newest(root: str) -> LakeReader:

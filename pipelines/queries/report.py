@@ -71,7 +71,7 @@ def package_report(tracking_number: int, settings: Settings) -> PackageReport:
 
 
 def package_in(reader: LakeReader, tracking_number: int, clearance: Clearance) -> PackageReport:
-    """The same from tables that are open already."""
+    """One package, as `package_report`, from tables that are open already."""
 
     def rows(table: str, order: str) -> tuple[Row, ...]:
         sql = f"SELECT * FROM {table} WHERE tracking_number = ? ORDER BY {order}"

@@ -1,5 +1,6 @@
 """`pts sql-server`: the lake's tables for tools that speak JDBC or ODBC, until it is asked to stop."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from pyspark.sql import SparkSession
@@ -7,7 +8,7 @@ from pyspark.sql import SparkSession
 from pipelines import commands, java_process
 from pipelines.errors import NotFound, StackError
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.io.spark.thrift_server import PROPERTIES, listening
+from pipelines.io.spark.thrift_server import PROPERTIES, Observer, listening
 from pipelines.processes.ports import why_unusable
 from pipelines.processes.signals import signals_ask_to_stop
 from pipelines.session import close_session, open_session
@@ -18,8 +19,9 @@ LOOK_SECONDS = 5.0
 """How often it looks for tables that the lake did not have before."""
 
 
-def run(_command: commands.SqlServer, settings: Settings) -> None:
-    """Answers until SIGTERM or Ctrl-C. A query sees the newest version of each of its tables.
+def run(_command: commands.SqlServer, settings: Settings, observers: Sequence[Observer] = ()) -> None:
+    """Answers until SIGTERM or Ctrl-C, and tells observers of queries and sessions. A query sees the newest version of
+    each of its tables.
 
     Raises `StackError` when the port is taken, `JavaEnded` when Spark's Java ends by itself.
     """
@@ -29,7 +31,7 @@ def run(_command: commands.SqlServer, settings: Settings) -> None:
     spark = open_session(settings, required=PROPERTIES)
     reader, tables = LakeReader(settings.lake_root), list[str]()
     _add_new_tables(spark, reader, tables)
-    with signals_ask_to_stop() as stop, listening(spark, settings.sql, tables):
+    with signals_ask_to_stop() as stop, listening(spark, settings.sql, tables, observers):
         while not stop.wait(LOOK_SECONDS):
             if java_process.exit_code() is not None:
                 raise java_process.ended("while it answered")

@@ -54,7 +54,7 @@ def link(lake: Lake, live: Lake, replay: Replay) -> None:
     for table in tables_of():
         lake.ensure(table)
         transaction = base_transaction(replay, table.name)
-        delta_rs.take_over(lake.path(table), live.path(table), replay.base[table.name], transaction)
+        delta_rs.swap_in(lake.path(table), live.path(table), replay.base[table.name], transaction)
 
 
 def begin(
@@ -75,7 +75,7 @@ def begin(
     """
     states = {}
     for table in tables_of():
-        delta_rs.end_take_over(lake.path(table), table)
+        delta_rs.end_swap_in(lake.path(table), table)
         states[table.name] = TableState(lake.log(table).newest_version(), 0, expired_before[table.name])
     first = LedgerRow(
         batch_id=0,

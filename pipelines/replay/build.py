@@ -30,7 +30,7 @@ from pipelines.state.lake_choices import wires
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.replay_records import Replay, Replays, Step
 from pipelines.state.snapshots import snapshot
-from pipelines.state.writer_lease import is_writer, writer
+from pipelines.state.writer_lease import writer
 
 WAIT_SECONDS = 2.0
 
@@ -64,17 +64,18 @@ def run(command: ReplayBuild, settings: Settings, flows: Sequence[Flow] = FLOWS)
 def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay:
     code = fingerprint()
     known = {replay.replay_id: replay for replay in replays.all()}
-    if found := known.get(command.replay_id):
-        if command.at_batch not in (None, found.fence):
+    if replay := known.get(command.replay_id):
+        if command.at_batch not in (None, replay.fence):
             raise InvalidInput(
-                f"The replay {found.replay_id} is as of batch {found.fence}, not {command.at_batch}: use another name."
+                f"The replay {replay.replay_id} is as of batch {replay.fence}, not {command.at_batch}: "
+                "use another name."
             )
-        if found.code != code:
+        if replay.code != code:
             raise InvalidInput(
-                f"The replay {found.replay_id} was begun by other code: its tables would be of two kinds. "
-                f"`pts replay drop {found.replay_id}`, or use another name."
+                f"The replay {replay.replay_id} was begun by other code: its tables would be of two kinds. "
+                f"`pts replay drop {replay.replay_id}`, or use another name."
             )
-        return found
+        return replay
     plan = plan_until(snapshot(settings.lake_root, command.at_batch), settings)
     replay = Replay(
         replay_id=command.replay_id,
@@ -186,7 +187,7 @@ class ReplayJob:
 
     def _expire_after(self, step: int) -> None:
         """What the live lake removed at the end of the steps before this one."""
-        limits = {name: limit for each in self._steps[:step] for name, limit in each.expired_before.items()}
+        limits = {name: limit for past in self._steps[:step] for name, limit in past.expired_before.items()}
         runner = self.runner
         if runner.last is None:
             return
@@ -240,7 +241,8 @@ class _Progress:
 def live_lag(spark: SparkSession, settings: Settings) -> int:
     """Records between the live job and the log's end, while the job runs; none while it waits for this process."""
     root = settings.lake_root
-    if writer(root) is None or is_writer(root):
+    job = writer(root)
+    if job is None or job.is_me:
         return 0
     last = Ledger(Lake(spark, root)).last()
     if last is None:

@@ -101,7 +101,7 @@ class Plan:
     steps: tuple[Step, ...]
 
     def as_json(self) -> dict[str, Any]:
-        """JSON-ready."""
+        """The plan, as JSON carries it."""
         return {
             "fence": self.fence,
             "committed_at": self.committed_at.isoformat(),
@@ -115,7 +115,7 @@ class Plan:
 
 
 def run(command: ReplayPlan, settings: Settings) -> Plan:
-    """The plan up to `command.at_batch`, or up to the newest batch at which all tables stand.
+    """The plan up to `command.at_batch`, or up to the newest batch at which all tables are.
 
     Raises:
         NotFound: There is no such batch, or not all tables were at it.

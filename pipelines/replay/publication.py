@@ -1,4 +1,4 @@
-"""What those who follow a table by its messages hear when its rows are replaced."""
+"""The messages about a table whose rows are replaced, for those who read it by its messages."""
 
 from contextlib import closing
 

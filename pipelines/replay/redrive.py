@@ -44,7 +44,7 @@ from pipelines.tables.record import RECORD_KEY
 from pipelines.transforms.expiry import is_expired, moment
 from pipelines.transforms.judge import judged
 from pipelines.transforms.remaining_stops import REMAINING_STOPS
-from pipelines.transforms.windows import MICROSECOND, hour_of, hour_spans
+from pipelines.transforms.windows import MICROSECOND, hours_with_scans
 
 
 @dataclass(frozen=True)
@@ -232,8 +232,8 @@ class Redrive:
 
     def _recompute_windows(self, lake: Lake, replay: Replay) -> None:
         """All windows and alerts to which one of the scans belongs."""
-        hours = self._cursor.execute(f"SELECT DISTINCT {hour_of('occurred_at')} FROM touched").fetchall()
-        edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hour_spans(hour for (hour,) in hours)]
+        hours = hours_with_scans(self._cursor, "FROM touched")
+        edges = [tuple(EPOCH + edge * MICROSECOND for edge in span) for span in hours]
         spans = [(begin - LOOKBACK, end + LOOKBACK) for begin, end in edges]
         if not spans:
             return
@@ -248,7 +248,7 @@ IS_ADDED, IS_DISPLACED, IS_TOUCHED = "is_new AND place = 1", "NOT is_new AND pla
 
 def _judged(topic: Topic) -> str:
     """Names the records of a topic, with their old and their new verdict."""
-    return f"judged_{topic.name.replace('-', '_')}"
+    return f"judged_{topic.table_name}"
 
 
 def _ranked(lake: Lake) -> str:

@@ -51,11 +51,11 @@ PROMOTIONS = f"SELECT batch_id, replay_id FROM {OPS_BATCHES.name} WHERE replay_i
 
 def raise_if_not_newest(replay: Replay, promotion: Promotion, lake_root: str) -> None:
     """Raises `NotFound` unless no later promotion stands: the way back would take that one back, too."""
-    standing: dict[str, tuple[int, str]] = {}
+    in_force: dict[str, tuple[int, str]] = {}
     for row in LakeReader(lake_root).query(PROMOTIONS).to_pylist():
-        if not standing.pop(row["replay_id"], None):  # it was the way back of one of them
-            standing[f"back-{row['batch_id']}"] = row["batch_id"], row["replay_id"]
-    batch_id, replay_id = max(standing.values(), default=(-1, ""))
+        if not in_force.pop(row["replay_id"], None):  # it was the way back of one of them
+            in_force[f"back-{row['batch_id']}"] = row["batch_id"], row["replay_id"]
+    batch_id, replay_id = max(in_force.values(), default=(-1, ""))
     if batch_id != promotion.batch_id:
         newest = f"{replay_id}, by batch {batch_id}" if replay_id else "none any more"
         raise NotFound(

@@ -68,9 +68,9 @@ def next_stage(replay: Replay, lake_root: str) -> Stage | None:
 
 
 def _positions(replay: Replay, last: LedgerRow, reached: Mapping[str, Offsets]) -> dict[str, int]:
-    """The live ledger's batch at which each of a replay's tables stands that is not as far as a row of that ledger.
+    """The live ledger's batch at which each of a replay's tables is that is not as far as a row of that ledger.
 
-    Raises `LakeMismatch` for one that stands within a batch.
+    Raises `LakeMismatch` for one that is within a batch.
     """
     positions = {name: replay.live_batch(at) for name, at in reached.items() if at != last.end_offsets}
     found = {name: batch_id for name, batch_id in positions.items() if batch_id is not None}
@@ -146,8 +146,8 @@ class Swap:
 
         def swap(table: Table) -> None:
             path, version = self._live.path(table), self._promotion.shadow_versions[table.name]
-            delta_rs.take_over(path, self._shadow.path(table), version, self._transaction(table.name))
-            delta_rs.end_take_over(path, table)
+            delta_rs.swap_in(path, self._shadow.path(table), version, self._transaction(table.name))
+            delta_rs.end_swap_in(path, table)
 
         with ThreadPoolExecutor(AT_ONCE) as pool:
             list(pool.map(swap, (table for table in tables_of() if _is_swapped(table, self.replay))))

@@ -22,7 +22,7 @@ class Draft(NamedTuple):
         return self.encode(self.fields)
 
     def with_field(self, name: str, text: str) -> "Draft":
-        """The same with another text in the field called `name`."""
+        """This draft with another text in the field called `name`."""
         texts = zip(self.topic.fields, self.fields, strict=True)
         return self._replace(fields=tuple(text if field.name == name else was for field, was in texts))
 

@@ -10,7 +10,8 @@ from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.simulation.package import Encoders, package_records
 from pipelines.simulation.record import Record
 from pipelines.simulation.units import DAY_US
-from pipelines.simulation.wire import Format, encoder
+from pipelines.simulation.wire import encoder
+from pipelines.wire_format import WireFormat
 
 __all__ = ["Record", "feed"]
 
@@ -26,8 +27,8 @@ def feed(
     seed: int,
     packages: int,
     start: datetime,
-    events_format: Format = "csv",
-    routes_format: Format = "csv",
+    events_format: WireFormat = "csv",
+    routes_format: WireFormat = "csv",
 ) -> Iterator[Record]:
     """Records of both topics, by ascending timestamp, of packages 1 to `packages`; the first is born at `start`.
 

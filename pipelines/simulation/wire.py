@@ -1,17 +1,15 @@
-"""How values and times are written: RFC 4180 lines or JSON objects with the names of the contract."""
+"""How values and times are written."""
 
 from collections.abc import Callable
 from datetime import timedelta
 from functools import lru_cache
-from json.encoder import encode_basestring
-from typing import Literal
 
+from pipelines.contracts.encode import csv_record, json_object
 from pipelines.contracts.epoch import EPOCH
 from pipelines.contracts.topics import Topic
 from pipelines.simulation.units import MINUTE_US
 from pipelines.simulation.world import Carrier
-
-Format = Literal["csv", "json"]
+from pipelines.wire_format import WireFormat
 
 Fields = tuple[str, ...]
 """The texts of a value in the order of the topic's fields; an empty text is null."""
@@ -19,42 +17,9 @@ Fields = tuple[str, ...]
 Encode = Callable[[Fields], bytes]
 
 
-def encoder(topic: Topic, wire_format: Format) -> Encode:
+def encoder(topic: Topic, wire_format: WireFormat) -> Encode:
     """The function that writes the values of `topic`."""
-    return csv_line if wire_format == "csv" else _json_encoder(topic)
-
-
-def csv_line(fields: Fields) -> bytes:
-    """One RFC 4180 line without a line break at its end, quoted only where it must be."""
-    line = ",".join(fields)
-    if line.count(",") >= len(fields) or '"' in line or "\n" in line:
-        line = ",".join(map(_cell, fields))
-    return line.encode()
-
-
-def _cell(text: str) -> str:
-    if "," in text or '"' in text or "\n" in text:
-        return '"' + text.replace('"', '""') + '"'
-    return text
-
-
-def _json_encoder(topic: Topic) -> Encode:
-    """Tracking numbers become texts, as they may outgrow a double; other integers become numbers. Both are allowed."""
-    names = tuple(f'"{field.name}":' for field in topic.fields)
-    are_numbers = tuple(field.kind == "integer" and field.name != "trackingNumber" for field in topic.fields)
-
-    def encode(fields: Fields) -> bytes:
-        members = [
-            name + (text if is_number and _is_digits(text) else encode_basestring(text) if text else "null")
-            for name, text, is_number in zip(names, fields, are_numbers, strict=True)
-        ]
-        return f"{{{','.join(members)}}}".encode()
-
-    return encode
-
-
-def _is_digits(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    return csv_record if wire_format == "csv" else lambda fields: json_object([text or None for text in fields], topic)
 
 
 def written_time(epoch_us: int, carrier: Carrier) -> str:

@@ -33,7 +33,7 @@ def run(command: commands.Airflow, settings: Settings) -> NoReturn:
 def check(settings: Settings) -> None:
     """Raises `StackError` when its port is taken, found out before anything is started."""
     port = settings.airflow.port
-    if why := why_unusable(port):
+    if why := why_unusable(port, settings.airflow.host):
         raise StackError(f"Port {port} cannot be used: {why}. Set PTS_AIRFLOW__PORT to a free port.")
 
 

@@ -5,7 +5,6 @@ import os
 import secrets
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -18,12 +17,12 @@ from pipelines import commands
 from pipelines.errors import BrokerUnavailable, InvalidInput, SetupIncomplete
 from pipelines.host_environment import leave_aside, scratch_below
 from pipelines.io.kafka.connection import Principal, login_passwords, password_file, secrets_of
+from pipelines.java_runtime import JARS, JAVA, RUNTIME
 from pipelines.processes.atomic_file import write_whole
 from pipelines.processes.ports import why_unusable
 from pipelines.settings import Settings
 from pipelines.stack.certificates import renew
 
-RUNTIME = Path(sys.prefix) / "runtime"
 CONFIGURATION = Path(pipelines.__file__).parent.parent / "infra" / "kafka"
 AOT_CACHE = RUNTIME / "kafka.aot"
 """What Java recorded of a run of the broker (`infra/aot_cache.py`), to start faster."""
@@ -95,7 +94,7 @@ def check(settings: Settings) -> None:
             f"PTS_KAFKA__BOOTSTRAP_SERVERS={settings.kafka.bootstrap_servers} names a broker, so none is started. "
             "Unset it for the embedded one."
         )
-    if not (RUNTIME / "java" / "bin" / "java").exists() or not any((RUNTIME / "jars" / "kafka").glob("*.jar")):
+    if not JAVA.exists() or not any((JARS / "kafka").glob("*.jar")):
         raise SetupIncomplete(f"There is no Java runtime with the broker's jars under {RUNTIME}. Run `make setup`.")
     if settings.broker.port == settings.broker.controller_port:
         raise InvalidInput(
@@ -146,7 +145,7 @@ def _format(properties: Path, heap_mb: int, passwords: Mapping[Principal, str]) 
 
 def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ()) -> list[str]:
     return [
-        str(RUNTIME / "java" / "bin" / "java"),
+        str(JAVA),
         f"-Xmx{heap_mb}m",
         "-XX:+UseSerialGC",  # a small heap on few cores: fewer threads, less memory
         # The optimising compiler would take the cores from the job, for a broker that mostly waits.
@@ -161,7 +160,7 @@ def _java(heap_mb: int, main: str, *arguments: str, options: Sequence[str] = ())
         f"-Dlog4j2.configurationFile={(CONFIGURATION / 'log4j2.properties').as_uri()}",
         *options,
         "-cp",
-        str(RUNTIME / "jars" / "kafka" / "*"),
+        str(JARS / "kafka" / "*"),
         main,
         *arguments,
     ]

@@ -1,6 +1,8 @@
 """Certificates of the embedded broker, from an authority of its own: made, and made again before they expire."""
 
 import ipaddress
+import socket
+import ssl
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,9 +13,10 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from pipelines import commands
-from pipelines.errors import BrokerUnavailable
+from pipelines.errors import AccessRefused, BrokerUnavailable
 from pipelines.io.kafka import admin
 from pipelines.io.kafka.connection import Connection, secrets_of
+from pipelines.io.kafka.refusals import HANDSHAKE_SECONDS
 from pipelines.processes.atomic_file import write_whole
 from pipelines.settings import Settings
 
@@ -52,27 +55,52 @@ def renew(folder: Path, now: datetime | None = None) -> list[str]:
 
 
 def run(_command: commands.Certificates, settings: Settings) -> dict[str, datetime]:
-    """Renews the certificates of the embedded broker that are near their end; one that runs takes up its own without a
-    restart. Returns when each of them expires; in the plain profile there are none.
+    """Renews the certificates of the embedded broker that are near their end; one that runs and shows another one than
+    is there takes it up without a restart. Returns when each of them expires; in the plain profile there are none.
 
-    Raises `BrokerUnavailable` when they cannot be written.
+    Raises `BrokerUnavailable` when they cannot be written, and `AccessRefused` when the broker's own has expired, and
+    so nobody can tell it of the new one.
     """
     if settings.profile == "plain":
         return {}
     folder = secrets_of(settings.home)
     try:
-        made = renew(folder)
+        renew(folder)
     except OSError as error:
         raise BrokerUnavailable(f"The certificates cannot be written in {folder}: {error.strerror}.") from error
-    connection = Connection.of(settings, "admin")
-    if "broker" in made and admin.answers(connection):
-        admin.renew_certificate(connection, "client", folder / "broker.pem")
+    shown = _shown(settings.broker.port)
+    if shown and shown != _load(folder / "broker.pem").public_bytes(Encoding.DER):
+        try:
+            admin.renew_certificate(Connection.of(settings, "admin"), "client", folder / "broker.pem")
+        except AccessRefused as error:
+            raise AccessRefused(
+                "The broker that runs was not told of its new certificate, and takes it up when it starts again: `pts "
+                f"down`, then `pts up`. {error}"
+            ) from error
     return {name: expires_at(folder / f"{name}.pem") for name in LIFETIMES}
 
 
 def expires_at(path: Path) -> datetime:
     """When the certificate in the file does."""
-    return x509.load_pem_x509_certificates(path.read_bytes())[0].not_valid_after_utc
+    return _load(path).not_valid_after_utc
+
+
+def _load(path: Path) -> x509.Certificate:
+    return x509.load_pem_x509_certificates(path.read_bytes())[0]
+
+
+def _shown(port: int) -> bytes | None:
+    """The certificate that a broker shows at the port, whether or not it is good; None where there is none."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    try:
+        with (
+            socket.create_connection(("127.0.0.1", port), HANDSHAKE_SECONDS) as plain,
+            context.wrap_socket(plain) as connection,
+        ):
+            return connection.getpeercert(binary_form=True)
+    except OSError:
+        return None
 
 
 def _is_good(path: Path, now: datetime) -> bool:

@@ -50,13 +50,13 @@ def run(settings: Settings, screen: Screen) -> None:
     settings = settings.model_copy(update={"stream": stream})
     view = DemoView(airflow="starts", api=settings.api.url, board=settings.board.url)
     with suppress(KeyboardInterrupt), stack.running((), settings, screen.say) as watch, screen.drawing() as draw:
-        for has_asked in _rounds(watch, view, settings, screen):
+        for has_asked in rounds(watch, view, settings, screen):
             draw(view, has_asked)
     screen.say(f"The lake is {settings.lake_root}. Ask it, for example:")
     screen.say(f"  {EXAMPLE}")
 
 
-def _rounds(watch: Watch, view: DemoView, settings: Settings, screen: Screen) -> Iterator[bool]:
+def rounds(watch: Watch, view: DemoView, settings: Settings, screen: Screen) -> Iterator[bool]:
     """Takes in what happens, round after round; gives whether the tables were asked in this one."""
     asked_at = 0.0
     for events in watch:

@@ -123,7 +123,7 @@ def append_paced(
 
 
 def _records_in(connection: Connection, topics: list[str], are_intake: bool) -> int:
-    """How many they hold. Intake topics let go of their oldest: of those, how many they ever got."""
+    """How many they hold. Intake topics delete their oldest: of those, how many they ever got."""
     end = end_offsets(connection, topics)
     return records_between({} if are_intake else begin_offsets(connection, topics), end)
 

@@ -58,6 +58,12 @@ def status(settings: Settings) -> Status:
 
 def _metrics(settings: Settings) -> dict[str, str]:
     """Where Prometheus reads, of each service that has such a port."""
-    ports = {"stream_metrics": settings.metrics.port, "api_metrics": settings.metrics.api_port}
-    own = {name: f"http://127.0.0.1:{port}/metrics" for name, port in ports.items() if port}
-    return {**own, "board_metrics": f"{settings.board.url}/metrics"}
+    own = settings.metrics
+    ports = {
+        "stream_metrics": own.port,
+        "api_metrics": own.api_port,
+        "sql_metrics": own.sql_port,
+        "seal_metrics": own.seal_port,
+    }
+    found = {name: f"http://127.0.0.1:{port}/metrics" for name, port in ports.items() if port}
+    return {**found, "board_metrics": f"{settings.board.url}/metrics"}

@@ -67,7 +67,7 @@ class Watch:
         self._seen: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[list[Event]]:
-        of_airflow = self._airflow()
+        of_airflow = self.airflow_events()
         while True:
             found = [service for name, service in self._supervisor.services().items() if name in self._watched]
             yield [*self._log_lines(), *self._state_changes(found), *next(of_airflow, ())]
@@ -84,7 +84,7 @@ class Watch:
         if "stream" in self._watched:
             yield from (LogLine(line) for line in self._tails["stream"].lines())
 
-    def _airflow(self) -> Iterator[list[Event]]:
+    def airflow_events(self) -> Iterator[list[Event]]:
         """For each round what there is to tell of Airflow."""
         if "airflow-api-server" not in self._watched:
             return

@@ -10,7 +10,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -19,12 +19,13 @@ from pipelines.code_version import fingerprint
 from pipelines.commands import ReplayPromote
 from pipelines.errors import AnotherWriter, PtsError, error_of, warn
 from pipelines.io.spark.failures import explained
-from pipelines.io.storage.files import files_at, is_in_store
-from pipelines.io.storage.locks import holder, note_of
+from pipelines.io.storage.files import files_at
+from pipelines.io.storage.locks import holder
+from pipelines.lake_root import is_in_store
 from pipelines.progress import part
 from pipelines.state.exclusion import PATIENCE_SECONDS, POLL_SECONDS, delegated, deleting_files, patiently
 from pipelines.state.replay_records import Promoted
-from pipelines.state.writer_lease import WriterLease, locked
+from pipelines.state.writer_lease import LEASE, WriterLease, locked, refused
 
 REQUEST, REPLY = "_request.lock", "_request.answer"
 
@@ -32,6 +33,9 @@ WARNING_SECONDS = 60.0
 """How often a live job says that it still waits for the lease."""
 
 LOOKS_APART_SECONDS = 1.0
+
+LOOKS_OF_A_STANDBY = 2
+"""So often it finds the lease free before it takes it: the job to which a command gives it back looks sooner."""
 
 
 class _Sender(BaseModel):
@@ -93,7 +97,7 @@ class HandoverReply(BaseModel):
     outcome: Promoted | Refusal
 
     def result(self) -> Promoted:
-        """What was done. Raises what the command was refused for."""
+        """What the job did in place of the command. Raises what the command was refused for."""
         if isinstance(self.outcome, Refusal):
             raise error_of(self.outcome.exit_code)(self.outcome.message)
         return self.outcome
@@ -164,6 +168,27 @@ class Handover:
         return False
 
 
+def stand_by(lease: WriterLease, stop: threading.Event) -> bool:
+    """Takes the lease when nobody has it, nor asks for it; tells whether it did, or `stop` was set before.
+
+    Raises as `WriterLease.acquire`, but for a lease that is another's.
+    """
+    root, free, told = lease.lake_root, 0, False
+    while not stop.is_set():
+        other = holder(root, LEASE) or holder(root, REQUEST)
+        free = 0 if other else free + 1
+        if other and not told:
+            warn(f"This job stands by: {other} already writes the lake {root}.")
+            told = True
+        if free == LOOKS_OF_A_STANDBY:
+            with suppress(AnotherWriter):
+                lease.acquire()
+                return True
+            free = 0
+        stop.wait(LOOKS_APART_SECONDS)
+    return False
+
+
 @contextmanager
 def handed_over(
     lake_root: str, command: ReplayPromote | None = None, patience_seconds: float = PATIENCE_SECONDS
@@ -179,7 +204,7 @@ def handed_over(
     request = HandoverRequest(command=command)
     refusal = f"already waits for the lake {lake_root}, or has it. Wait for it."
     if other := holder(lake_root, REQUEST):
-        raise AnotherWriter(f"{other[0].upper()}{other[1:]} {refusal}")
+        raise refused(other, refusal)
     # First the files: while a compaction is waited for, the live job is not asked yet, and goes on.
     with deleting_files(lake_root), closing(locked(lake_root, REQUEST, refusal, note=request.model_dump_json())):
         lease = WriterLease(lake_root)
@@ -202,8 +227,8 @@ def _acquired_or_replied(lease: WriterLease, request: HandoverRequest) -> Handov
 
 def waiting_request(lake_root: str) -> HandoverRequest | None:
     """The request of the command that waits for the lease; None when none does, or when it has its reply."""
-    note = note_of(lake_root, REQUEST)
-    request = HandoverRequest.parse(note) if note else None
+    other = holder(lake_root, REQUEST)
+    request = HandoverRequest.parse(other.note) if other and other.note else None
     return request if request and _reply_to(lake_root, request) is None else None
 
 

@@ -33,7 +33,7 @@ class Counts:
 
 @dataclass(frozen=True)
 class TableState:
-    """Where a table stands after a batch.
+    """Where a table is after a batch.
 
     Attributes:
         version: Its Delta version.
@@ -99,8 +99,8 @@ class Ledger:
 
     def last(self) -> LedgerRow | None:
         """The newest row; None in a new lake. Raises `LakeMismatch` when the ledger lacks data files."""
-        if lack := self._lake.lack(OPS_BATCHES):
-            raise LakeMismatch(f"Table {OPS_BATCHES.name} {lack}. {remedy(OPS_BATCHES)}")
+        if damage := self._lake.missing_files(OPS_BATCHES):
+            raise LakeMismatch(f"Table {OPS_BATCHES.name} {damage}. {remedy(OPS_BATCHES)}")
         # Not that of the greatest number alone: what no statistics speak of, may be greater.
         newest = self._rows([(self._lake.greatest(OPS_BATCHES, "batch_id") or 0, NO_BOUND)])
         return max(newest, key=lambda row: row.batch_id, default=None)

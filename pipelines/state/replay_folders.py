@@ -1,13 +1,9 @@
 """Where a lake's replays are: each is a folder `$PTS_LAKE/_shadow/<name>`, with its record `replay.json`."""
 
 from pipelines.io.storage.files import files_at
+from pipelines.lake_root import replays_root
 
 RECORD_FILE = "replay.json"
-
-
-def replays_root(lake_root: str) -> str:
-    """The folder of all replays of a lake."""
-    return f"{lake_root}/_shadow"
 
 
 def replay_names(lake_root: str) -> list[str]:

@@ -14,8 +14,9 @@ from pipelines.commands import REPLAY_ID
 from pipelines.errors import InvalidInput, LakeMismatch, LakeUnavailable, NotFound
 from pipelines.io.kafka.log import OffsetRange, Offsets, ranges_between
 from pipelines.io.storage.files import files_at
+from pipelines.lake_root import replays_root
 from pipelines.state.exclusion import raise_if_delegated
-from pipelines.state.replay_folders import RECORD_FILE, replay_names, replays_root
+from pipelines.state.replay_folders import RECORD_FILE, replay_names
 from pipelines.state.writer_lease import locked
 
 
@@ -177,7 +178,7 @@ def half_done(replay_id: str) -> str:
 
 
 def _slice(part: OffsetRange, number: int, count: int) -> OffsetRange:
-    """One of `count` parts of about the same size."""
+    """Part `number` of a range that is cut into `count` parts of about the same size."""
     begin, end = (part.start + part.size * each // count for each in (number, number + 1))
     return OffsetRange(part.topic, part.partition, begin, end)
 
@@ -196,12 +197,12 @@ class Replays:
         return f"{self._root}/{replay_id}"
 
     def all(self) -> list[Replay]:
-        """Oldest first."""
-        found = []
+        """All replays of the lake, oldest first."""
+        replays = []
         for name in replay_names(self._lake_root):
             with suppress(NotFound):  # it is being dropped
-                found.append(self.load(name))
-        return sorted(found, key=lambda replay: replay.created_at)
+                replays.append(self.load(name))
+        return sorted(replays, key=lambda replay: replay.created_at)
 
     def cut_off(self) -> list[str]:
         """Names of the replays whose promotion was begun and is not done, also if another code wrote that down."""

@@ -14,21 +14,38 @@ from pipelines.tables import OPS_BATCHES, Table
 from pipelines.values import iso_utc
 
 LEDGER = OPS_BATCHES.name
-STATES = f"(SELECT batch_id, unnest(tables, recursive := true) FROM {LEDGER})"
-PROMOTIONS = f"(SELECT batch_id AS promoted_at FROM {LEDGER} WHERE replay_id IS NOT NULL)"
-STATES_AT_BATCH = f"""(
-    SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
-    FROM (SELECT DISTINCT ON (position, table_name) * FROM {STATES} ORDER BY batch_id) AS states
-    WHERE NOT EXISTS (FROM {PROMOTIONS} WHERE position < promoted_at AND promoted_at <= states.batch_id)
-)"""
-"""One row for each batch at which a table stood: its state, as the first ledger row that has it there says. A table
-that a promotion brought stood nowhere before that."""
+RECENT = 1_000
+"""So many batches are looked through first: a ledger may have some ten thousand a day."""
 
-COMPLETE = f"""(
-    SELECT batch_id FROM (SELECT batch_id, count(*) AS table_count FROM {STATES_AT_BATCH} GROUP BY batch_id)
-    JOIN (SELECT batch_id, len(tables) AS table_count FROM {LEDGER}) USING (batch_id, table_count)
-)"""
-"""The batches at which every table of their time stood. Catch-up tables may have come there later."""
+
+def _promotions(ledger: str) -> str:
+    return f"(SELECT batch_id AS promoted_at FROM {ledger} WHERE replay_id IS NOT NULL)"
+
+
+def _states_at_batch(ledger: str) -> str:
+    """One row for each batch at which a table stood: its state, as the first row of the ledger that has it there says.
+    A table that a promotion brought stood nowhere before that.
+
+    A table is at a batch in that batch's row at the earliest: so the rows from one batch on tell all of the batches
+    from there on.
+    """
+    return f"""(
+        SELECT * EXCLUDE (batch_id) RENAME (position AS batch_id)
+        FROM (
+            SELECT DISTINCT ON (position, table_name) *
+            FROM (SELECT batch_id, unnest(tables, recursive := true) FROM {ledger}) ORDER BY batch_id
+        ) AS states
+        WHERE NOT EXISTS (FROM {_promotions(ledger)} WHERE position < promoted_at AND promoted_at <= states.batch_id)
+    )"""
+
+
+def _complete(ledger: str) -> str:
+    """The batches at which every table of their time stood. Catch-up tables may have come there later."""
+    return f"""(
+        SELECT batch_id
+        FROM (SELECT batch_id, count(*) AS table_count FROM {_states_at_batch(ledger)} GROUP BY batch_id)
+        JOIN (SELECT batch_id, len(tables) AS table_count FROM {ledger}) USING (batch_id, table_count)
+    )"""
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ class Snapshot:
 def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
     """The lake at a batch; at the newest consistent one when none is given.
 
-    `LakeReader(root, found.versions, until_batch=found.batch_id)` reads it. Whether the files of those versions are
+    `LakeReader(root, at.versions, until_batch=at.batch_id)` reads it. Whether the files of those versions are
     still there only reading them shows.
 
     Raises `NotFound` when there is no such batch, when not all tables were at it, and when a table was rebuilt
@@ -71,7 +88,7 @@ def snapshot(lake_root: str, batch_id: int | None = None) -> Snapshot:
         row = _first(ledger, f"SELECT committed_at, tables FROM {LEDGER} WHERE batch_id = ?", batch_id)
         if not row:
             raise NotFound(f"There is no batch {batch_id} in the ledger of {lake_root}: {_range(ledger)}.")
-        found = _rows(ledger, f"FROM {STATES_AT_BATCH} WHERE batch_id = ?", batch_id)
+        found = _rows(ledger, f"FROM {_states_at_batch(_from(batch_id))} WHERE batch_id = ?", batch_id)
         tables = {state["table_name"]: state for state in found}
         _check_consistent(ledger, batch_id, [state for state in row["tables"] if state["table_name"] not in tables])
         _check_readable(ledger, batch_id)
@@ -89,19 +106,18 @@ def newest_of(lake_root: str, tables: Sequence[str]) -> Snapshot:
     Raises `NotFound` when there is none.
     """
     sql = f"""
-        SELECT batch_id, list(table_name) AS tables, list(version) AS versions
-        FROM {STATES_AT_BATCH} WHERE table_name IN $1 AND batch_id >= 0 GROUP BY batch_id
-        HAVING count(*) = len($1) ORDER BY batch_id DESC LIMIT 1
+        SELECT batch_id, committed_at, list(table_name) AS tables, list(version) AS versions
+        FROM {_states_at_batch("recent")} JOIN (SELECT batch_id, committed_at FROM recent) USING (batch_id)
+        WHERE table_name IN $2 GROUP BY ALL HAVING count(*) = len($2) ORDER BY batch_id DESC LIMIT 1
     """
     with _opened(lake_root) as ledger:
-        found = _first(ledger, sql, list(tables))
+        found = _newest(ledger, sql, list(tables))
         if not found:
             raise NotFound(f"There is no batch at which {', '.join(tables)} agree yet: {_range(ledger)}.")
         _check_readable(ledger, found["batch_id"], tables)
-        row = _first(ledger, f"SELECT committed_at FROM {LEDGER} WHERE batch_id = ?", found["batch_id"])
     return Snapshot(
         batch_id=found["batch_id"],
-        committed_at=row["committed_at"].astimezone(UTC),
+        committed_at=found["committed_at"].astimezone(UTC),
         versions=dict(zip(found["tables"], found["versions"], strict=True)),
         expired_before={},
     )
@@ -122,7 +138,7 @@ def newest_promotion(lake_root: str) -> int | None:
 
 
 def _newest_promotion(ledger: DuckDBPyConnection) -> int | None:
-    found: int | None = _first(ledger, f"SELECT max(promoted_at) AS batch_id FROM {PROMOTIONS}")["batch_id"]
+    found: int | None = _first(ledger, f"SELECT max(promoted_at) AS batch_id FROM {_promotions(LEDGER)}")["batch_id"]
     return found
 
 
@@ -157,8 +173,9 @@ def _rebuilt(ledger: DuckDBPyConnection, after: int) -> dict[str, int]:
 
 
 def _newest_consistent(ledger: DuckDBPyConnection, lake_root: str) -> int:
-    found = _first(ledger, f"SELECT max(batch_id) AS batch_id FROM {COMPLETE}")
-    if found["batch_id"] is None:
+    sql = f"FROM {_complete('recent')} ORDER BY batch_id DESC LIMIT 1"
+    found = _newest(ledger, sql)
+    if not found:
         raise NotFound(
             f"There is no batch in the ledger of {lake_root} at which all tables agree: {_range(ledger)}. The job "
             "brings all tables to one batch every PTS_STREAM__FOLLOW_SECONDS; `pts stream --drain` does so at its end."
@@ -166,8 +183,29 @@ def _newest_consistent(ledger: DuckDBPyConnection, lake_root: str) -> int:
     return int(found["batch_id"])
 
 
+def _newest(ledger: DuckDBPyConnection, sql: str, *parameters: object) -> dict[str, Any]:
+    """The answer of a query for the newest batch of a kind; empty when there is none.
+
+    Args:
+        ledger: Where it is asked.
+        sql: Reads `recent`, the ledger's rows from batch $1 on, and finds one of them at most.
+        parameters: Those from $2 on.
+    """
+    last = _first(ledger, f"SELECT max(batch_id) AS batch_id FROM {LEDGER}")["batch_id"] or 0
+    for first in (last - RECENT, 0):
+        query = f"WITH recent AS MATERIALIZED (FROM {LEDGER} WHERE batch_id >= $1) {sql}"
+        if found := _first(ledger, query, max(0, first), *parameters):
+            return found
+    return {}
+
+
+def _from(batch_id: int) -> str:
+    """The ledger's rows from a batch on."""
+    return f"(FROM {LEDGER} WHERE batch_id >= {batch_id})"
+
+
 def _check_consistent(ledger: DuckDBPyConnection, batch_id: int, missing: list[dict[str, Any]]) -> None:
-    """Refuses a batch at which some tables never stood; `missing` are their states after it."""
+    """Refuses a batch at which some tables never were; `missing` are their states after it."""
     behind: dict[int, list[str]] = {}
     for state in missing:
         behind.setdefault(state["position"], []).append(state["table_name"])
@@ -181,7 +219,7 @@ def _check_consistent(ledger: DuckDBPyConnection, batch_id: int, missing: list[d
         ledger,
         f"""
         SELECT max(batch_id) FILTER (WHERE batch_id < $1) AS before, min(batch_id) FILTER (WHERE batch_id > $1) AS after
-        FROM {COMPLETE}
+        FROM {_complete(LEDGER)}
         """,
         batch_id,
     )
@@ -200,14 +238,14 @@ def _check_readable(ledger: DuckDBPyConnection, batch_id: int, tables: Sequence[
     if not rebuilt:
         return
     table, since = max(rebuilt.items(), key=lambda item: item[1])
-    found = _first(ledger, f"SELECT min(batch_id) AS first FROM {COMPLETE} WHERE batch_id >= $1", since)
+    found = _first(ledger, f"SELECT min(batch_id) AS first FROM {_complete(LEDGER)} WHERE batch_id >= $1", since)
     first = "no batch since is consistent yet" if found["first"] is None else f"the first that can is {found['first']}"
     raise NotFound(f"Batch {batch_id} can no longer be read: {table} was rebuilt before batch {since}; {first}.")
 
 
 def _range(ledger: DuckDBPyConnection) -> str:
-    found = _first(ledger, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
-    return "it is empty" if found["first"] is None else f"it holds {found['first']} to {found['last']}"
+    edges = _first(ledger, f"SELECT min(batch_id) AS first, max(batch_id) AS last FROM {LEDGER}")
+    return "it is empty" if edges["first"] is None else f"it holds {edges['first']} to {edges['last']}"
 
 
 def _first(ledger: DuckDBPyConnection, sql: str, *parameters: object) -> dict[str, Any]:

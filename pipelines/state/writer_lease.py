@@ -7,7 +7,7 @@ from pipelines.code_version import fingerprint
 from pipelines.errors import AnotherWriter, LakeUnavailable
 from pipelines.io.delta.lake import Lake
 from pipelines.io.storage import locks
-from pipelines.io.storage.locks import Lock
+from pipelines.io.storage.locks import Holder, Lock
 from pipelines.tables import OPS_BATCHES, TABLES
 
 LEASE = "_live.lock"
@@ -39,7 +39,7 @@ class WriterLease:
     def check(self) -> None:
         """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""
         if self._lock and self._lock.is_lost:
-            other = locks.holder(self.lake_root, LEASE) or "Another process"
+            other = writer(self.lake_root) or "Another process"
             raise AnotherWriter(
                 f"The lease of the lake {self.lake_root} was not renewed in time, and may be another's: "
                 f"{other} has it. This process changes nothing more. Start it again where no other runs."
@@ -62,19 +62,15 @@ def writer_lease(lake_root: str) -> Iterator[WriterLease]:
         lease.release()
 
 
-def writer_code(lake_root: str) -> str | None:
-    """Fingerprint of the code of the process that holds the lease; None when nobody does."""
-    return locks.note_of(lake_root, LEASE)
-
-
-def writer(lake_root: str) -> str | None:
-    """Who holds the lease, for a person; None when nobody does."""
+def writer(lake_root: str) -> Holder | None:
+    """Who holds the lease; None when nobody does."""
     return locks.holder(lake_root, LEASE)
 
 
-def is_writer(lake_root: str) -> bool:
-    """Whether this process holds the lease."""
-    return locks.is_mine(lake_root, LEASE)
+def writer_code(lake_root: str) -> str | None:
+    """Fingerprint of the code of the process that holds the lease; None when nobody does."""
+    holder = writer(lake_root)
+    return holder.note if holder else None
 
 
 def locked(lake_root: str, name: str, refusal: str, note: str = "") -> Lock:
@@ -85,9 +81,14 @@ def locked(lake_root: str, name: str, refusal: str, note: str = "") -> Lock:
     try:
         return locks.locked(lake_root, name, note)
     except BlockingIOError as error:
-        other = locks.holder(lake_root, name) or "process unknown"
-        raise AnotherWriter(f"{other[0].upper()}{other[1:]} {refusal}") from error
+        raise refused(locks.holder(lake_root, name), refusal) from error
     except OSError as error:
         raise LakeUnavailable(
             f"The lake {lake_root} cannot be written: {error.strerror}. Check PTS_LAKE and its permissions."
         ) from error
+
+
+def refused(holder: Holder | None, refusal: str) -> AnotherWriter:
+    """The error that says who has what is asked for."""
+    other = str(holder or "process unknown")
+    return AnotherWriter(f"{other[0].upper()}{other[1:]} {refusal}")

@@ -7,7 +7,7 @@ from pipelines.tables.record import HEADERS_TYPE, RECORD_KEY, RECORD_STATISTICS,
 def archive_of(topic: Topic) -> Table:
     """The table that keeps every record of the topic, byte for byte."""
     return Table(
-        name=f"bronze.{topic.name.replace('-', '_')}",
+        name=f"bronze.{topic.table_name}",
         doc=f"Every record of topic {topic.name} as it stood on the log, good or bad.",
         grain="one row per Kafka record",
         key=RECORD_KEY,

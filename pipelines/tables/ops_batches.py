@@ -42,8 +42,8 @@ OPS_BATCHES = Table(
             "tables",
             "ARRAY<STRUCT<table_name: STRING, version: BIGINT, position: BIGINT, expired_before: TIMESTAMP>>",
             "Delta version of every table at the end of the batch; the batch_id up to which its rows follow the log "
-            "(windows follow at their own pace; -1 before they ever did); the time up to which `pts expire` has let "
-            "rows go, null if it never did.",
+            "(windows catch up in rounds; -1 before the first); the time up to which `pts expire` has removed "
+            "rows, null if it never did.",
             is_required=True,
         ),
         Column(

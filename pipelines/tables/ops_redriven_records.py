@@ -4,7 +4,7 @@ from pipelines.tables.record import RECORD_KEY, RECORD_STATISTICS, Column, Table
 
 OPS_REDRIVEN_RECORDS = Table(
     name="ops.redriven_records",
-    doc="Records that `pts quarantine redrive` judged anew, with another result: what silver.quarantine said of them "
+    doc="Records that `pts quarantine redrive` judged again, with another result: what silver.quarantine said of them "
     "before. Their bytes are in bronze.",
     grain="one row per record and re-drive that changed its verdict",
     key=(*RECORD_KEY, "redriven_at"),

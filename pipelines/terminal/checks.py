@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from pipelines.checks.verify import Verified
 
 
-def verified_page(found: "Verified") -> Iterator[str]:
+def verified_page(verified: "Verified") -> Iterator[str]:
     """One line per topic, then the verdict."""
-    for total in found.topics:
+    for total in verified.topics:
         batches = "batch" if total.batch_count == 1 else "batches"
         gaps = f"; offsets without a committed record: {total.gap_count:,}" if total.gap_count else ""
         yield (
             f"{total.kafka_topic}: {total.read_count:,} read = {total.accepted_count:,} accepted + "
             f"{total.duplicate_count:,} duplicates + {total.quarantined_count:,} quarantined, in "
-            f"{total.batch_count:,} {batches} up to batch {found.batch_id}{gaps}"
+            f"{total.batch_count:,} {batches} up to batch {verified.batch_id}{gaps}"
         )
-    if found.correction_count:
+    if verified.correction_count:
         yield (
-            f"Duplicates that say something else than the scan that counts: {found.correction_count:,} (`pts report "
+            f"Duplicates that say something else than the scan that counts: {verified.correction_count:,} (`pts report "
             "--explain` shows those of a package)"
         )
-    where = f"the tables at batch {found.batch_id}, the ledger up to batch {found.ledger_batch_id}"
-    yield f"All {len(found.checks)} checks held: {where}."
+    where = f"the tables at batch {verified.batch_id}, the ledger up to batch {verified.ledger_batch_id}"
+    yield f"All {len(verified.checks)} checks held: {where}."
 
 
-def checked_page(found: "Checked") -> Page:
+def checked_page(checked: "Checked") -> Page:
     """A line per expectation, the warnings, then the verdict and the page that shows more."""
     rows = (
         (
@@ -43,12 +43,12 @@ def checked_page(found: "Checked") -> Page:
             "" if result.observed is None else f"{result.observed:,.6g}",
             f"{result.at_least:,.6g} to {result.at_most:,.6g}",
         )
-        for result in found.results
+        for result in checked.results
     )
     yield table("table", "expectation", "severity", "outcome", "observed", "expected", rows=rows)
-    for result in found.warnings:
+    for result in checked.warnings:
         yield f"Warning: {result.sentence}."
-    yield f"At batch {found.batch_id}: {found.outcome}. {found.page}"
+    yield f"At batch {checked.batch_id}: {checked.outcome}. {checked.page}"
 
 
 def readings_page(readings: Iterable["Reading"]) -> Page:
@@ -65,15 +65,15 @@ def readings_page(readings: Iterable["Reading"]) -> Page:
     yield table("reading", "value", "limit", "", rows=rows)
 
 
-def judged_line(found: "JudgedMessage") -> str:
+def judged_line(judged: "JudgedMessage") -> str:
     """The message's number, its verdict, and what is wrong with it."""
-    return f"{found.message:,}  {found.verdict}  {found.detail or ''}".rstrip()
+    return f"{judged.message:,}  {judged.verdict}  {judged.detail or ''}".rstrip()
 
 
-def summary_page(found: "Summary") -> Iterator[str]:
+def summary_page(summary: "Summary") -> Iterator[str]:
     """How many messages there were of each verdict, and what was not judged."""
-    reasons = "".join(f", {name} {count:,}" for name, count in found.quarantined.items())
-    yield f"Messages {found.verdicts.total():,}: accepted {found.verdicts[ACCEPTED]:,}{reasons}."
-    left_out = [f"the key of {found.without_key:,}"] * bool(found.without_key)
-    left_out += [f"the timestamp of {found.without_timestamp:,}"] * bool(found.without_timestamp)
+    reasons = "".join(f", {name} {count:,}" for name, count in summary.quarantined.items())
+    yield f"Messages {summary.verdicts.total():,}: accepted {summary.verdicts[ACCEPTED]:,}{reasons}."
+    left_out = [f"the key of {summary.without_key:,}"] * bool(summary.without_key)
+    left_out += [f"the timestamp of {summary.without_timestamp:,}"] * bool(summary.without_timestamp)
     yield f"Not judged: {', '.join([*left_out, 'whether a message repeats another'])}."

@@ -16,39 +16,43 @@ if TYPE_CHECKING:
 MIB = 2**20
 
 
-def compacted_page(found: "Compacted") -> Page:
+def compacted_page(compacted: "Compacted") -> Page:
     """A line per table, then what was left and why, and what stays."""
     drawn = Table("table")
     for title in ("files", "MiB", "in the folder", "MiB", "small ones joined", "vacuumed", "MiB", "checkpoint"):
         drawn.add_column(title, justify="right")
-    for each in found.tables:
+    for outcome in compacted.tables:
         drawn.add_row(
-            each.table,
-            *_change(each.before.files, each.after.files),
-            *_change(each.before.folder, each.after.folder),
-            f"{each.before.small_count:,}" if each.is_joined else "",
-            *(_figures(each.vacuumed) if each.vacuumed.file_count else ("", "")),
-            "new" if each.has_new_checkpoint else "",
+            outcome.table,
+            *_change(outcome.before.files, outcome.after.files),
+            *_change(outcome.before.folder, outcome.after.folder),
+            f"{outcome.before.small_count:,}" if outcome.is_joined else "",
+            *(_figures(outcome.vacuumed) if outcome.vacuumed.file_count else ("", "")),
+            "new" if outcome.has_new_checkpoint else "",
         )
     yield drawn
-    yield from (f"{each.table} was left: {each.left}." for each in found.tables if each.left)
-    if found.replays:
-        yield f"Files stay for {', '.join(found.replays)}, until `pts replay drop`."
-    done = "Nothing was done" if found.dry_run else f"Done in {found.duration_seconds} s"
-    waited = f"; no batch ran for {found.held_seconds} s" if found.held_seconds else ""
-    yield f"{done}{waited}. Files younger than {found.retention_hours} h stay."
+    yield from (f"{outcome.table} was left: {outcome.left}." for outcome in compacted.tables if outcome.left)
+    if compacted.replays:
+        yield f"Files stay for {', '.join(compacted.replays)}, until `pts replay drop`."
+    done = "Nothing was done" if compacted.dry_run else f"Done in {compacted.duration_seconds} s"
+    waited = f"; no batch ran for {compacted.held_seconds} s" if compacted.held_seconds else ""
+    yield f"{done}{waited}. Files younger than {compacted.retention_hours} h stay."
 
 
-def expired_page(found: Iterable["Expired"], *, dry_run: bool) -> Iterator[str]:
+def expired_page(tables: Iterable["Expired"], *, dry_run: bool) -> Iterator[str]:
     """A line per table: how many of its rows expired."""
     verb = "would remove" if dry_run else "removed"
-    for each in found:
-        yield f"{each.table} {verb} {each.row_count:,} {each.rows} before {each.before:%Y-%m-%d %H:%M:%S} UTC"
+    for expired in tables:
+        rows = f"{expired.row_count:,} {expired.rows}"
+        yield f"{expired.table} {verb} {rows} before {expired.before:%Y-%m-%d %H:%M:%S} UTC"
 
 
-def backfilled_page(found: Iterable["Backfilled"]) -> Page:
+def backfilled_page(tables: Iterable["Backfilled"]) -> Page:
     """A line per table: how many rows the interval has, and how many of them changed."""
-    rows = ((each.table, f"{each.row_count:,}", f"{each.added_count:,}", f"{each.removed_count:,}") for each in found)
+    rows = (
+        (backfilled.table, f"{backfilled.row_count:,}", f"{backfilled.added_count:,}", f"{backfilled.removed_count:,}")
+        for backfilled in tables
+    )
     yield table("table", "rows of the interval", "added", "removed", rows=rows)
 
 

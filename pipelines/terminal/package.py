@@ -22,42 +22,42 @@ if TYPE_CHECKING:
 Row = Mapping[str, Any]
 
 
-def package_page(found: "PackageReport") -> Page:
+def package_page(package: "PackageReport") -> Page:
     """Headline, routes, scans. What the records say cannot steer the terminal."""
-    yield Text(headline(found), style="bold")
+    yield Text(headline(package), style="bold")
     yield ""
-    yield _routes(found)
+    yield _routes(package)
     yield ""
-    yield _scans(found)
+    yield _scans(package)
 
 
-def explanation_page(found: "Explanation") -> Page:
+def explanation_page(explained: "Explanation") -> Page:
     """The package's page, then what made its report, and the report's history."""
-    yield from package_page(found.found)
+    yield from package_page(explained.package)
     yield ""
-    yield _sources(found)
+    yield _sources(explained)
     yield ""
     headers = ("Batch", "Committed (UTC)", "Version", "Arrived", "Remaining", "Status", "Scan", "Route")
-    yield section("History of the report, oldest first", headers, map(_entry, found.history))
-    if found.older_count:
-        yield f"Left out: {found.older_count} older {'batch' if found.older_count == 1 else 'batches'}."
-    if found.repeats:
+    yield section("History of the report, oldest first", headers, map(_entry, explained.history))
+    if explained.older_count:
+        yield f"Left out: {explained.older_count} older {'batch' if explained.older_count == 1 else 'batches'}."
+    if explained.repeats:
         yield ""
-        yield _repeats(found)
+        yield _repeats(explained)
 
 
-def erased_page(found: "Erased") -> Iterator[str]:
+def erased_page(erased: "Erased") -> Iterator[str]:
     """What an erasure did."""
-    done = "Its key is destroyed" if found.had_key else "It had no key, or none any more"
-    yield f"Package {found.tracking_number}: {done}, it never gets another one, and its report is withdrawn."
+    done = "Its key is destroyed" if erased.had_key else "It had no key, or none any more"
+    yield f"Package {erased.tracking_number}: {done}, it never gets another one, and its report is withdrawn."
 
 
-def _routes(found: "PackageReport") -> Table:
-    cells = ((iso_utc(row["kafka_timestamp"]), *_route(row), coordinates(row)) for row in found.routes)
+def _routes(package: "PackageReport") -> Table:
+    cells = ((iso_utc(row["kafka_timestamp"]), *_route(row), coordinates(row)) for row in package.routes)
     return section("Routes, the last in force", ("From", "Route", "Last stop", "Kafka record"), cells)
 
 
-def _scans(found: "PackageReport") -> Table:
+def _scans(package: "PackageReport") -> Table:
     cells = (
         (
             iso_utc(row["occurred_at"]),
@@ -67,28 +67,28 @@ def _scans(found: "PackageReport") -> Table:
             str(row["current_stop_id"]),
             coordinates(row),
         )
-        for row in found.scans
+        for row in package.scans
     )
     return section("Scans", ("Time", "Event", "Status", "Place", "Stop", "Kafka record"), cells)
 
 
-def _sources(found: "Explanation") -> Table:
+def _sources(explained: "Explanation") -> Table:
     cells = (
         (
             source,
             *((str(batch.batch_id), _second(batch)) if batch else (PENDING, "")),
             ", ".join(f"{name} {version}" for name, version in first_shown(source, batch).items()),
         )
-        for source, batch in found.sources.items()
+        for source, batch in explained.sources.items()
     )
     headers = ("Kafka record", "Batch", "Committed (UTC)", "First shown by version")
     return section("What made the report", headers, cells)
 
 
-def _repeats(found: "Explanation") -> Table:
+def _repeats(explained: "Explanation") -> Table:
     cells = (
         (repeat.coordinates, repeat.repeats or "", "\n".join(_differences(repeat.differs)) or "nothing")
-        for repeat in found.repeats
+        for repeat in explained.repeats
     )
     return section("Repeats, dropped", ("Kafka record", "Scan that counts", "What it says otherwise"), cells)
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
     from pipelines.settings_variables import SettingLine
 
 
-def settings_page(found: Iterable["SettingLine"]) -> Page:
+def settings_page(lines: Iterable["SettingLine"]) -> Page:
     """A line per setting; long values are folded."""
     drawn = Table(show_lines=True)
     for title in ("setting", "value", "from", "description"):
         drawn.add_column(title, overflow="fold")
-    for line in found:
+    for line in lines:
         value = "" if line.value is None else str(line.value)
         drawn.add_row(*map(Text, (line.variable, value, line.source, line.description)))
     yield drawn

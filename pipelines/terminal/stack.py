@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pipelines.stack.status import Status
 
 
-def status_page(found: "Status") -> Page:
+def status_page(status: "Status") -> Page:
     """A line per address, a table of the services, and what is to be done about Airflow."""
-    yield from (f"{name}: {place}" for name, place in found.places.items())
+    yield from (f"{name}: {place}" for name, place in status.places.items())
     rows = (
         (
             service.name,
@@ -25,18 +25,18 @@ def status_page(found: "Status") -> Page:
             str(service.pid or ""),
             str(service.log),
         )
-        for service in found.services
+        for service in status.services
     )
     yield table("service", "state", "process", "log", rows=rows)
-    if found.remark:
-        yield found.remark
+    if status.remark:
+        yield status.remark
 
 
-def simulated_page(found: "SimulateSummary") -> Iterator[str]:
+def simulated_page(feed: "SimulateSummary") -> Iterator[str]:
     """How many records were appended, to which topics, and how fast."""
     yield (
-        f"Appended {found.records:,} records ({found.events:,} to {SHIP_EVENTS.name}, {found.routes:,} to "
-        f"{SHIP_ROUTES.name}) in {found.seconds:.1f} s: {found.records_per_second:,.0f} records/s."
+        f"Appended {feed.records:,} records ({feed.events:,} to {SHIP_EVENTS.name}, {feed.routes:,} to "
+        f"{SHIP_ROUTES.name}) in {feed.seconds:.1f} s: {feed.records_per_second:,.0f} records/s."
     )
 
 

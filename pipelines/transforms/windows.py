@@ -1,7 +1,9 @@
-"""Windows and hours in event time, as SQL."""
+"""Windows and hours in event time."""
 
 from collections.abc import Iterable
 from datetime import timedelta
+
+from duckdb import DuckDBPyConnection as Cursor
 
 from pipelines.contracts.rules import SLIDE, SLIDING_WINDOW
 
@@ -29,6 +31,12 @@ def interval(length: timedelta) -> str:
 def hour_of(time: str) -> str:
     """Number of the hour since the Unix epoch; negative before it."""
     return f"epoch_us({tumbling_start(time, timedelta(hours=1))}) // {MICROS_PER_HOUR}"
+
+
+def hours_with_scans(cursor: Cursor, rows: str) -> list[tuple[int, int]]:
+    """The hours in which the scans of a query's rows happened, as `hour_spans` gives them."""
+    hours = cursor.execute(f"SELECT DISTINCT {hour_of('occurred_at')} FROM ({rows})").fetchall()
+    return hour_spans(hour for (hour,) in hours)
 
 
 def hour_spans(hours: Iterable[int]) -> list[tuple[int, int]]:

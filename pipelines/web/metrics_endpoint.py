@@ -17,7 +17,7 @@ from pipelines.web.instruments import CONTENT_TYPE, exposition
 HOST = "127.0.0.1"
 PATH = "/metrics"
 PATIENCE_SECONDS = 10.0
-"""A client that asks or takes nothing for so long is let go."""
+"""The connection of a client that asks or takes nothing for so long is closed."""
 
 LAST_SECONDS = 5.0
 """How long the end waits for a scrape under way: a thread that is still within DuckDB or delta-rs when Python ends

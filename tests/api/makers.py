@@ -58,12 +58,13 @@ class Clock:
 
 
 class MemoryTopic:
-    """A topic of two partitions; what is at an end is told, as by Kafka."""
+    """A topic of two partitions; what is at an end is told, as by Kafka. A partition that is silent gives nothing."""
 
     def __init__(self, topic_id: str = TOPIC) -> None:
         self.topic_id = topic_id
         self.partitions: dict[int, list[Message]] = {0: [], 1: []}
         self.fault: PtsError | None = None
+        self.silent: set[int] = set()
         self.asked_from: list[Mapping[int, int]] = []
 
     def add(self, *messages: Message) -> None:
@@ -82,6 +83,8 @@ class MemoryTopic:
         while True:
             batch: list[Message | End] = []
             for part, held in self.partitions.items():
+                if part in self.silent:
+                    continue
                 new = [each for each in held if each.offset >= reached[part]]
                 reached[part] = max([reached[part], *(each.offset + 1 for each in new)])
                 batch += [*new, End(part, reached[part])]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from pipelines.api.report import EXAMPLE, Position
+from pipelines.api.report import EXAMPLE, Entry, Position
 from pipelines.errors import AccessRefused, InvalidInput
 from pipelines.web.headers import HEADERS
 from tests.api.makers import Stand, entry, message, stand, tombstone
@@ -60,6 +60,27 @@ def test_nothing_is_shown_that_nobody_can_vouch_for(tmp_path: Path) -> None:
             assert asked(made, "/healthz").json() == {"status": "ok"}
             made.read()
         assert asked(made, "/packages/42").status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/packages/42", "/packages/42/events", "/packages/43", "/track/42"])
+@pytest.mark.parametrize("is_whole_before", [True, False])
+def test_what_the_store_held_while_it_was_filled_is_not_shown(
+    is_whole_before: bool, path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be emptied just before it is read, and complete just after that: it then had an older report."""
+    with stand(tmp_path, message(0)) as made:
+        read = made.store.entry
+
+        def entry_meanwhile(number: int) -> Entry | None:
+            found = read(number)
+            made.freshness.lost() if is_whole_before else made.freshness.whole(made.clock())
+            return found
+
+        monkeypatch.setattr(made.store, "entry", entry_meanwhile)
+        made.hub.close()
+        if not is_whole_before:
+            made.freshness.lost()
+        assert asked(made, path).status_code == 503
 
 
 def test_unreadable_report_is_no_answer(tmp_path: Path) -> None:

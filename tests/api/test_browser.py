@@ -10,23 +10,15 @@ from playwright.sync_api import Browser, expect
 
 from pipelines.api.feed import Feed
 from pipelines.api.server import Server
-from pipelines.errors import ApiUnavailable
 from pipelines.io.kafka.consumer import Message
 from pipelines.processes.signals import StopRequest
 from pipelines.settings import Api
-from pipelines.web.server import listener
 from tests.api.makers import Rounds, Stand, message, stand, tombstone
 from tests.api.test_page import HOSTILE
-from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, launched, opened
+from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, opened, serving
 from tests.ports import unused_ports
 
 pytestmark = NEEDS_CHROMIUM
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
 
 
 class Idle(Feed):
@@ -47,14 +39,8 @@ def served(made: Stand) -> Iterator[tuple[str, Callable[..., None]]]:
         made.topic.add(*messages)
         feed.follow(Rounds(3))
 
-    with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket:
-        thread = threading.Thread(target=server.serve_beside, args=(feed, socket))
-        thread.start()
-        try:
-            yield api.url, bring
-        finally:
-            stop.set()
-            thread.join()
+    with serving(lambda socket: server.serve_beside(feed, socket), api, stop) as address:
+        yield address, bring
 
 
 def test_page_updates_by_itself_in_place_until_the_report_is_gone(browser: Browser, tmp_path: Path) -> None:

@@ -22,6 +22,18 @@ def test_store_is_vouched_for_once_it_is_where_the_topic_ended(tmp_path: Path) -
         assert made.store.entry(7) == entry(0, 7, partition=1)
 
 
+def test_store_is_not_vouched_for_while_a_partition_is_not_read_to_its_end(tmp_path: Path) -> None:
+    with stand(tmp_path) as made:
+        made.freshness.lost()
+        made.topic.silent = {1}
+        made.topic.add(message(0), message(0, 7, partition=1))
+        made.read()
+        assert made.freshness.why_not() == "The reports are being read from the log."
+        made.topic.silent = set()
+        made.read()
+        assert made.freshness.why_not() is None
+
+
 def test_last_message_counts_also_where_it_goes_back(tmp_path: Path) -> None:
     """A correction of history does."""
     with stand(tmp_path, message(0, stop=5), message(1, stop=6), message(2, stop=5)) as made:
@@ -31,7 +43,7 @@ def test_last_message_counts_also_where_it_goes_back(tmp_path: Path) -> None:
 def test_repeats_after_a_crash_of_the_job_are_no_news(tmp_path: Path) -> None:
     with stand(tmp_path, message(0, stop=5), message(1, 7, stop=1)) as made:
         told: list[int] = []
-        made.feed._publish = lambda news, _topic, _positions: told.extend(news)
+        made.feed.publish = lambda news, _topic, _positions: told.extend(news)
         made.topic.add(message(2, stop=5), message(3, 7, stop=1), message(4, 8))
         made.read()
         assert told == [8]
@@ -55,7 +67,7 @@ def test_topic_that_is_another_one_is_read_from_its_beginning(change: str, tmp_p
             other.partitions[0] = made.topic.partitions[0][:1]
             other.partitions[2] = []
             other.add(message(1, 8), message(2, 8))
-        made.feed._source = other
+        made.feed.source = other
         made.feed.follow(Rounds(0))
         assert made.store.entry(7) is None, "what is not of this topic is forgotten first"
         assert made.freshness.why_not()

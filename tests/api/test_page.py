@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from pipelines.api.page import FOLDER
 from pipelines.api.texts import LANGUAGES, language_of
 from pipelines.contracts.rules import Status
 from tests.api.makers import TOPIC, Stand, message, stand
@@ -165,23 +164,3 @@ def test_static_files_are_two_and_no_others(tmp_path: Path) -> None:
         assert client.get("/static/track.css").headers["content-type"].startswith("text/css")
         for other in ("app.py", "..%2fapp.py", "%2e%2e/app.py", "track.html"):
             assert client.get(f"/static/{other}").status_code == 404
-
-
-def test_colours_can_be_told_apart_in_light_and_dark() -> None:
-    """WCAG 2.2 AA: 4.5 between text and ground, 3 for the edges of fields (1.4.3, 1.4.11)."""
-    style = (FOLDER / "static" / "track.css").read_text()
-    schemes = re.findall(r":root \{([^}]*)\}", style)
-    assert len(schemes) == 2
-    for scheme in schemes:
-        colours = dict(re.findall(r"--(\w+): (#\w{6})", scheme))
-        ground = luminance(colours["ground"])
-        for name in ("text", "quiet", "accent", "warn", "line"):
-            lighter, darker = sorted((luminance(colours[name]), ground), reverse=True)
-            assert (lighter + 0.05) / (darker + 0.05) >= (3 if name == "line" else 4.5), name
-
-
-def luminance(colour: str) -> float:
-    """Relative, as WCAG defines it."""
-    parts = (int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5))
-    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

@@ -52,7 +52,7 @@ def test_server_waits_for_brokers_is_alone_in_its_home_and_ends_when_asked_to(tm
         assert second.stderr == f"pts: Another `pts api` serves {tmp_path}/home, process {running.pid}.\n"
         assert permitted_beyond(0o077, tmp_path / "home") == {}
         running.send_signal(signal.SIGTERM)
-        assert running.wait(timeout=20) == 0
+        assert running.wait(timeout=60) == 0
     assert "Traceback" not in log.read_text()
 
 
@@ -72,9 +72,9 @@ def test_open_files_are_as_many_as_streams_where_the_system_permits() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = min(soft + 10, hard)
     try:
-        server._allow_files(wanted)
+        server.allow_files(wanted)
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, hard)
-        server._allow_files(wanted - 5)
+        server.allow_files(wanted - 5)
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (wanted, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -91,7 +91,7 @@ def test_feed_that_ends_ends_the_server(tmp_path: Path) -> None:
         running = served(made, api.port, StopRequest())
         made.store.apply = None  # type: ignore[method-assign, assignment]
         made.topic.add(message(1, 7))
-        made.feed._publish = running.publish
+        made.feed.publish = running.publish
         with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket, pytest.raises(TypeError):
             running.serve_beside(made.feed, socket)
 
@@ -102,7 +102,7 @@ def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
     with stand(tmp_path, message(0)) as made:
         api, stop = Api(port=unused_ports()[0]), StopRequest()
         running = served(made, api.port, stop)
-        made.feed._publish = running.publish
+        made.feed.publish = running.publish
         told: list[str] = []
 
         def listen() -> None:
@@ -118,7 +118,7 @@ def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
         with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket:
             client.start()
             running.serve_beside(made.feed, socket)
-        client.join(timeout=10)
+        client.join(timeout=60)
         assert not client.is_alive()
         assert sum(line == "event: report" for line in told) >= 3
     assert caplog.messages == [], "no stream had to be cancelled"

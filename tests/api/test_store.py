@@ -72,7 +72,9 @@ def test_beginning_forgets_all(store: Store) -> None:
 
 
 @pytest.mark.parametrize("damage", [b"no database at all" * 100, None])
-def test_file_that_is_damaged_or_of_another_layout_is_made_anew(store: Store, file: Path, damage: bytes | None) -> None:
+def test_file_that_is_damaged_or_of_another_layout_is_made_again(
+    store: Store, file: Path, damage: bytes | None
+) -> None:
     store.apply({42: entry(7)}, {0: 8})
     store.close()
     if damage:

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from pipelines.api import stream
+from pipelines.api.report import Entry
 from pipelines.api.stream import EventStream, events, is_news
 from tests.api.makers import TOPIC, Stand, entry, message, stand, tombstone
 
 
-def heard(made: Stand, seen: str | None, *steps: Callable[[], object]) -> list[str]:
+def given(made: Stand, seen: str | None, *steps: Callable[[], object]) -> list[str]:
     """What a stream gives, each step taken when it has nothing more to give; it is closed after the last."""
 
     async def listen() -> list[str]:
@@ -49,7 +50,7 @@ def shown(offset: int, kind: str = "report") -> list[str]:
 
 def test_stream_begins_with_the_report_and_goes_on_with_each_later_one(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        assert heard(made, None, comes(made, message(4, stop=10)), comes(made, message(5, 7), message(6, stop=11))) == [
+        assert given(made, None, comes(made, message(4, stop=10)), comes(made, message(5, 7), message(6, stop=11))) == [
             *shown(3),
             *shown(4),
             *shown(6),
@@ -69,21 +70,21 @@ def test_event_is_a_report_with_its_id(tmp_path: Path) -> None:
 
 def test_client_that_comes_again_gets_what_it_missed_and_nothing_twice(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        assert heard(made, f"{TOPIC}/0@3") == []
+        assert given(made, f"{TOPIC}/0@3") == []
     with stand(tmp_path, message(3), message(4, stop=10), message(5, stop=11)) as made:
-        assert heard(made, f"{TOPIC}/0@3") == shown(5)
+        assert given(made, f"{TOPIC}/0@3") == shown(5)
 
 
 def test_client_that_has_seen_more_than_this_server_gets_nothing_older(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        assert heard(
+        assert given(
             made, f"{TOPIC}/0@9", comes(made, message(4, stop=10)), comes(made, message(10, stop=11))
         ) == shown(10)
 
 
 def test_repeat_is_no_event(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        assert heard(made, None, comes(made, message(4)), comes(made, message(5, 7))) == shown(3)
+        assert given(made, None, comes(made, message(4)), comes(made, message(5, 7))) == shown(3)
 
 
 @pytest.mark.parametrize("seen", ["another/0@9", f"{TOPIC}/1@9", "x", f"{TOPIC}/0@", f"{TOPIC}/0@٩", "9" * 200, "@"])
@@ -98,12 +99,15 @@ def test_reports_that_come_faster_than_they_are_taken_are_left_out_but_for_the_l
             comes(made, message(4, stop=10))()
             comes(made, message(5, stop=11))()
 
-        assert heard(made, None, burst) == [*shown(3), *shown(5)]
+        assert given(made, None, burst) == [*shown(3), *shown(5)]
 
 
 def test_report_that_is_deleted_ends_the_stream(tmp_path: Path) -> None:
     with stand(tmp_path, message(3)) as made:
-        assert heard(made, None, comes(made, tombstone(4)), comes(made, message(5))) == [*shown(3), *shown(4, "gone")]
+        assert given(made, None, comes(made, tombstone(4)), comes(made, message(5))) == [
+            *shown(3),
+            *shown(4, "gone"),
+        ]
 
 
 def test_stream_ends_when_nobody_can_vouch_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +129,24 @@ def test_stream_ends_when_nobody_can_vouch_for_it(tmp_path: Path, monkeypatch: p
     assert set(found[2:]) == {":"}, "silence is filled, so that a lost connection is noticed"
 
 
-def test_client_that_takes_nothing_is_let_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stream_does_not_begin_with_what_the_store_held_while_it_was_filled(tmp_path: Path) -> None:
+    with stand(tmp_path, message(3)) as made:
+        made.freshness.lost()
+
+        def entry_meanwhile(number: int) -> Entry | None:
+            made.freshness.whole(made.clock())
+            return made.store.entry(number)
+
+        async def listen() -> list[str]:
+            found: list[str] = []
+            told = events(42, None, made.hub, entry_meanwhile, lambda: made.freshness.why_not() is None)
+            await asyncio.wait_for(_into(found, told), 5)
+            return found
+
+        assert asyncio.run(listen()) == []
+
+
+def test_client_that_takes_nothing_is_cut_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stream, "SEND_SECONDS", 0.01)
 
     async def never() -> AsyncIterator[bytes]:

@@ -1,6 +1,5 @@
 """The board in Debian's Chromium, where there is one."""
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,14 +9,13 @@ from playwright.sync_api import Browser, expect
 
 from pipelines.board.app import create_app
 from pipelines.board.now import Lags
-from pipelines.errors import BoardUnavailable
 from pipelines.processes.signals import StopRequest
 from pipelines.settings import Board, Settings
 from pipelines.state.heartbeat import beat
-from pipelines.web.server import Server, listener
+from pipelines.web.server import Server
 from tests.board.makers import healthy
 from tests.board.test_pages import HOSTILE, PAGES
-from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, launched, opened
+from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, opened, serving
 from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 from tests.ports import unused_ports
 
@@ -31,14 +29,8 @@ def served(settings: Settings) -> Iterator[str]:
     """The address of a board that serves for as long as the block lasts."""
     board, stop = Board(port=unused_ports()[0]), StopRequest()
     server = Server(create_app(settings, Lags(settings.lake_root)), stop)
-    with listener(board.host, board.port, BoardUnavailable, "PTS_BOARD__") as socket:
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]})
-        thread.start()
-        try:
-            yield board.url
-        finally:
-            stop.set()
-            thread.join()
+    with serving(lambda socket: server.run(sockets=[socket]), board, stop) as address:
+        yield address
 
 
 @pytest.fixture(scope="module")
@@ -48,14 +40,8 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     for rows in (spoilt.tables, spoilt.later):
         for row in (row for table in rows.values() for row in table if "city" in row):
             row["city"] = HOSTILE
-    with served(healthy(tmp_path_factory.mktemp("browser"), spoilt)) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with launched() as found:
-        yield found
+    with served(healthy(tmp_path_factory.mktemp("browser"), spoilt)) as board_address:
+        yield board_address
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (390, "dark")])

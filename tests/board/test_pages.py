@@ -136,9 +136,9 @@ def test_page_stays_at_its_batch_when_another_one_lands(tmp_path: Path) -> None:
         HealthyLake({"ops.batches": whole.ledger}, whole.later).write(tmp_path / "lake")
         assert package.package_page(view, 42, None) == before
     with view_of(settings.lake_root, package.READ) as view:
-        assert (view.batch_id, package.package_page(view, 42, None).found.scans[:-1]) == (
+        assert (view.batch_id, package.package_page(view, 42, None).package.scans[:-1]) == (
             CONSISTENT_BATCH + 1,
-            before.found.scans,
+            before.package.scans,
         )
 
 

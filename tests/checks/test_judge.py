@@ -180,5 +180,5 @@ def test_lines_are_judged_as_they_are_read() -> None:
         def readline(self, _most: int) -> bytes:
             return GOOD + b"\n"
 
-    judged = job._messages(Endless(), commands.Judge(topic="ship-events", given_as="lines"))  # type: ignore[arg-type]
+    judged = job.messages(Endless(), commands.Judge(topic="ship-events", given_as="lines"))  # type: ignore[arg-type]
     assert next(judged).value == next(judged).value == GOOD

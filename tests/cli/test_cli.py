@@ -168,7 +168,7 @@ def test_status_of_a_home_where_nothing_ever_ran_is_stopped(pts: Pts, tmp_path: 
     assert found["api"] == "http://127.0.0.1:8000"
     assert found["board"] == "http://127.0.0.1:8010"
     assert found["board_metrics"] == "http://127.0.0.1:8010/metrics"
-    assert not found.keys() & {"stream_metrics", "api_metrics"}
+    assert not found.keys() & {"stream_metrics", "api_metrics", "sql_metrics", "seal_metrics"}
     assert found["sql"] == "jdbc:hive2://127.0.0.1:10000"
     assert {name: service["state"] for name, service in found["services"].items()} == {
         "broker": "STOPPED",
@@ -188,7 +188,12 @@ def test_status_says_where_metrics_and_documentation_are(
 ) -> None:
     site = tmp_path / "site" / "index.html"
     monkeypatch.setattr(status, "SITE", site)
-    ports = {"PTS_METRICS__PORT": "9464", "PTS_METRICS__API_PORT": "9465"}
+    ports = {
+        "PTS_METRICS__PORT": "9464",
+        "PTS_METRICS__API_PORT": "9465",
+        "PTS_METRICS__SQL_PORT": "9466",
+        "PTS_METRICS__SEAL_PORT": "9467",
+    }
     assert "documentation: " not in pts("status", home=tmp_path).stdout
     site.parent.mkdir()
     site.touch()
@@ -196,6 +201,8 @@ def test_status_says_where_metrics_and_documentation_are(
     assert {
         "stream_metrics: http://127.0.0.1:9464/metrics",
         "api_metrics: http://127.0.0.1:9465/metrics",
+        "sql_metrics: http://127.0.0.1:9466/metrics",
+        "seal_metrics: http://127.0.0.1:9467/metrics",
         f"documentation: file://{site}",
     } <= set(lines)
 
@@ -237,7 +244,7 @@ def test_defect_is_told_with_its_traceback_and_without_rows(capsys: pytest.Captu
     try:
         raise ValueError("Could not convert string 'Paris\x1b[2J' to INT32")
     except ValueError as error:
-        cli._tell_of_defect(type(error), error, error.__traceback__)
+        cli.tell_of_defect(type(error), error, error.__traceback__)
     told = capsys.readouterr().err
     assert told.startswith("Traceback (most recent call last):\n")
     assert "ValueError: Could not convert string '***' to INT32\n" in told

@@ -70,8 +70,15 @@ def test_script_for_each_shell_asks_pts(pts: Pts, shell: str, tmp_path: Path) ->
     assert f"complete_{shell}" in pts(home=tmp_path, _PTS_COMPLETE=f"source_{shell}").stdout
 
 
-def test_completion_imports_no_engine_and_no_client(tmp_path: Path) -> None:
-    asked = {"COMP_WORDS": "pts replay drop ", "COMP_CWORD": "3", "_PTS_COMPLETE": "complete_bash"}
+@pytest.mark.parametrize(
+    ("line", "needs_settings"), [("replay drop ", True), ("sim", False), ("replay plan --", False)]
+)
+def test_completion_imports_no_engine_and_no_client_and_settings_where_it_needs_them(
+    line: str, needs_settings: bool, tmp_path: Path
+) -> None:
+    """They are half of the time that somebody waits who has pressed Tab."""
+    words = f"pts {line}"
+    asked = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "_PTS_COMPLETE": "complete_bash"}
     found = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "pipelines.cli"],
         env=os.environ | {"PTS_HOME": str(tmp_path)} | asked,
@@ -83,3 +90,4 @@ def test_completion_imports_no_engine_and_no_client(tmp_path: Path) -> None:
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in found.stderr.splitlines()}
     assert "typer" in imported
     assert not imported & {"pyspark", "pyarrow", "duckdb", "deltalake", "confluent_kafka", "supervisor"}
+    assert ("pydantic_settings" in imported) == needs_settings

@@ -9,8 +9,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from pipelines.cli import common, main, parameters
-from pipelines.settings import load_settings
+from pipelines import settings
+from pipelines.cli import main, parameters
 from pipelines.settings_variables import misspelt
 
 EXAMPLE = re.compile(r"`((?:[A-Z_]+=\S+ )*)pts ([^`]+)`")
@@ -45,7 +45,7 @@ def raised_by(words: list[str], monkeypatch: pytest.MonkeyPatch) -> BaseExceptio
         raise Taken(asked and checked(*asked, **given))
 
     monkeypatch.setattr(parameters, "checked", take)
-    monkeypatch.setattr(common, "load_settings", take)
+    monkeypatch.setattr(settings, "load_settings", take)
     return CliRunner().invoke(main.app, words).exception
 
 
@@ -60,7 +60,7 @@ def test_help_has_an_example_of_the_command_that_is_taken(
         with monkeypatch.context() as patched:
             for name, value in given.items():
                 patched.setenv(name, value)
-            load_settings()
+            settings.load_settings()
             assert isinstance(raised_by(words, patched), Taken), words
 
 

@@ -52,7 +52,7 @@ def test_it_says_of_every_input_what_the_oracle_says(needs_offset: bool) -> None
 
 
 def test_inputs_on_which_pipeline_and_oracle_differed_get_the_verdict_of_the_contract() -> None:
-    of = Lane(SHIP_EVENTS, "json", are_few=False)
+    of = Lane(SHIP_EVENTS, "json")
     records = {kept.name: LogRecord("ship-events", 0, 0, MOMENT_MS, b"42", kept.value) for kept in KEPT}
     verdicts = {name: offline_verdict(each, of)[0].name for name, each in records.items()}
     assert verdicts == {kept.name: kept.verdict for kept in KEPT}

@@ -7,7 +7,7 @@ from pipelines.contracts.encode import encoded
 from pipelines.contracts.envelope import day_of, largest_sealed, new_key, opened_fields, opened_value
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
-from pipelines.contracts.seal import is_cut, sealed
+from pipelines.contracts.seal import how_sealed, sealed
 from pipelines.contracts.topics import SHIP_EVENTS, SHIP_ROUTES
 from pipelines.contracts.wire import Wire
 
@@ -41,6 +41,7 @@ def test_sealed_scan_has_the_verdict_and_the_other_columns_of_the_clear_one(wire
     kept = sealed(clear, SHIP_EVENTS, wire, FIELDS, keys)
     before, after = (judged(message, SHIP_EVENTS, wire).columns for message in (clear, kept))
     assert kept.value is not None
+    assert how_sealed(clear, kept) == "understood"
     assert not any(text in kept.value for text in CLEAR)
     assert {name: text for name, text in after.items() if name not in FIELDS} == {
         name: text for name, text in before.items() if name not in FIELDS
@@ -76,6 +77,7 @@ def test_what_is_not_understood_is_sealed_whole_under_the_key_of_its_day(key: by
     keys = FixedKeys()
     kept = sealed(Message(value, key, AT_MS), SHIP_EVENTS, Wire("csv"), FIELDS, keys)
     assert kept.value is not None
+    assert how_sealed(Message(value, key, AT_MS), kept) == "whole"
     assert not any(text in kept.value + (kept.key or b"") for text in CLEAR)
     for wire in (Wire("csv"), Wire("json")):
         for topic in (SHIP_EVENTS, SHIP_ROUTES):
@@ -97,7 +99,8 @@ def test_what_has_no_room_when_it_is_sealed_is_sealed_whole_or_its_beginning_is(
         "event_code": "A1",
         "current_stop_id": "3",
     }
-    clear = Message(encoded(texts | {"status_description": "\x01" * length}, SHIP_EVENTS, wire.format), b"42", AT_MS)
+    texts["status_description"] = "\x01" * length
+    clear = Message(encoded(list(texts.values()), SHIP_EVENTS, wire.format), b"42", AT_MS)
     assert clear.value is not None
     kept = sealed(clear, SHIP_EVENTS, wire, FIELDS, keys, most)
     assert kept.value is not None
@@ -106,8 +109,8 @@ def test_what_has_no_room_when_it_is_sealed_is_sealed_whole_or_its_beginning_is(
     opened = opened_value(kept.value, keys.day, "ship-events")
     assert opened is not None
     assert clear.value.startswith(opened)
-    assert is_cut(clear, kept) == (len(clear.value) > largest_sealed(most)) == (opened != clear.value)
-    assert not is_cut(clear, sealed(clear, SHIP_EVENTS, wire, FIELDS, keys))
+    assert (how_sealed(clear, kept) == "cut") == (len(clear.value) > largest_sealed(most)) == (opened != clear.value)
+    assert how_sealed(clear, sealed(clear, SHIP_EVENTS, wire, FIELDS, keys)) != "cut"
 
 
 def test_key_of_megabytes_is_not_kept() -> None:

@@ -41,12 +41,12 @@ import airflow.providers.standard.operators.hitl, airflow.providers.standard.ope
 airflow.sdk.DAG, airflow.sdk.Asset, airflow.sdk.Param, airflow.sdk.CronDataIntervalTimetable
 before, done = set(sys.modules), []
 
-def heard(event, arguments):
+def noted(event, arguments):
     is_written = event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wxa+")
     if event in OUTSIDE or (is_written and not str(arguments[0]).endswith(".pyc")):
         done.append([event, str(arguments[0])])
 
-sys.addaudithook(heard)
+sys.addaudithook(noted)
 for file in FILES:
     began, done[:] = time.process_time(), []
     exec(compile(open(file).read(), file, "exec"), {"__name__": "parsed", "__doc__": "doc"})

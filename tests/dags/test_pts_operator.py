@@ -37,7 +37,7 @@ def _home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def task(monkeypatch: pytest.MonkeyPatch, script: str) -> PtsOperator:
     """A task whose command is this Python script; its arguments are those of `pts`."""
-    monkeypatch.setattr(pts_operator, "PTS", (sys.executable, "-c", script))
+    monkeypatch.setattr(pts_operator, "pts", lambda: [sys.executable, "-c", script])
     return PtsOperator(task_id="a_task", command=Verify)
 
 
@@ -225,6 +225,12 @@ def test_task_whose_time_is_up_ends_its_command_even_if_that_does_not_listen(
     assert not (tmp_path / PID_FILE).exists()
 
 
+def test_commands_run_by_the_python_that_a_setting_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pts_operator.pts()[0] == sys.executable
+    monkeypatch.setenv("PTS_AIRFLOW__PYTHON", "/opt/pts/.venv/bin/python")
+    assert pts_operator.pts()[0] == "/opt/pts/.venv/bin/python"
+
+
 def test_command_of_a_worker_that_is_killed_ends_and_the_retry_runs(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -245,7 +251,7 @@ os.setpgid(0, 0)
 from tests.dags import conftest
 from dags import pts_operator
 from tests.dags.test_pts_operator import RUN, Verify
-pts_operator.PTS = (sys.executable, "-c", "import time; time.sleep(60)")
+pts_operator.pts = lambda: [sys.executable, "-c", "import time; time.sleep(60)"]
 pts_operator.PtsOperator(task_id="a_task", command=Verify).execute({"ti": RUN})
 """
 

@@ -1,5 +1,6 @@
 """Fields are sealed, read and forgotten, as the page says."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,8 @@ def test_fields_are_sealed_read_and_forgotten_as_the_page_says(
         clear = documented.run(".venv/bin/pts sql")
         assert "[sealed]" not in clear
         assert "Package 42" in clear
+        documented.run("chgrp", {"GROUP": str(os.getgid())})
+        assert (tmp_path / "var/seal/keys.sqlite").stat().st_mode & 0o777 == 0o640
         said = documented.run(".venv/bin/pts erase 42")
     assert "Its key is destroyed" in said
     assert said.count("[erased]") == 1

@@ -2,18 +2,25 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
-from pipelines import session
+from pipelines.engine import record_tasks
+from pipelines.engine.batch import TablePositions
+from pipelines.engine.micro_batch import MicroBatch
+from pipelines.engine.record_tasks import Written
 from pipelines.graph import FLOWS, tables_of
 from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka import log
 from pipelines.state.ledger import Counts, Ledger
 from pipelines.tables import SILVER_QUARANTINE
-from tests.batches import Crashed, CrashingLake, batches, new_lake, run, tables
+from tests.batches import WIRES, Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.comparison import expected_rows
+from tests.memory_log import MemoryLog
 from tests.oracle.makers import route, scan, withdrawal
 from tests.oracle.records import LogRecord
 
@@ -61,6 +68,30 @@ def test_each_commit_of_a_batch_names_its_row_of_the_ledger(spark: SparkSession,
     assert told[SILVER_QUARANTINE.name, 1] == 1
 
 
+def test_rehearsal_judges_all_records_and_keeps_nothing(
+    spark: SparkSession, lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judged: list[Written] = []
+
+    def noted(*arguments: Any) -> Written:
+        judged.append(write(*arguments))
+        return judged[-1]
+
+    write = record_tasks.write
+    monkeypatch.setattr(record_tasks, "write", noted)
+    (whole,) = batches(RECORDS)
+    rehearsal = MicroBatch(whole, TablePositions(), lake, MemoryLog(spark, RECORDS), WIRES)
+    MicroBatch(whole, TablePositions(), Lake(spark, str(tmp_path / "new")), MemoryLog(spark, RECORDS), WIRES).rehearse()
+    assert judged == [], "without tables"
+    run(lake, spark, RECORDS, batches(RECORDS[:4]))
+    judged.clear()
+    before = set(tmp_path.rglob("*"))
+    rehearsal.rehearse()
+    assert [(each.read_count, each.rejected_count) for each in sorted(judged, key=str)] == [(4, 1), (7, 1)]
+    assert all(files == () for each in judged for files in each.files.values())
+    assert set(tmp_path.rglob("*")) == before
+
+
 LONG = "x" * 30_000
 OF_LARGE = (
     scan(1, "10:00", stop=1, offset=0),
@@ -80,9 +111,9 @@ def test_large_records_make_the_same_tables(spark: SparkSession, lake: Lake) -> 
 
 
 IN_TWO_PARTITIONS = (
-    scan(1, "10:00", stop=1, offset=0, partition=1),
+    scan(1, "10:00", stop=1, offset=0, partition=2),
     scan(1, "10:00", stop=1, offset=1),
-    scan(1, "10:05", stop=2, offset=1, partition=1),
+    scan(1, "10:05", stop=2, offset=1, partition=2),
     scan(2, "10:00", stop=1, offset=2),
     scan(1, "10:05", stop=2, offset=3),
 )
@@ -92,7 +123,9 @@ def test_scan_that_two_partitions_tell_is_kept_once(
     spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where each of them is read by a task of its own, and in two batches."""
-    monkeypatch.setattr(session, "UNFUSED_ROWS", 0)
+    monkeypatch.setattr(log, "FEW_RECORDS", 0)
+    partitions = spark.createDataFrame([(0,), (2,)], "kafka_partition int").repartition("kafka_partition")
+    assert partitions.select(F.spark_partition_id()).distinct().count() == 2, "as `MemoryLog` divides them"
     rows, _ = run(lake, spark, IN_TWO_PARTITIONS, batches(IN_TWO_PARTITIONS[:2], IN_TWO_PARTITIONS[2:]))
     assert tables(lake) == expected_rows(IN_TWO_PARTITIONS)
     assert [row.counts["ship-events"].duplicate for row in rows] == [1, 1]

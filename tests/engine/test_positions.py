@@ -6,10 +6,10 @@ from datetime import timedelta
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines import session
 from pipelines.contracts.rules import FUTURE_TOLERANCE, LATENESS_LIMIT
 from pipelines.engine.batch import Batch, CatchUp
 from pipelines.graph import CATCH_UP_GROUPS
+from pipelines.io.kafka import log
 from pipelines.state.ledger import Counts, LedgerRow
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_rows
@@ -36,18 +36,23 @@ FIRST = (
         for offset, clock in enumerate(("09:00:00.000001", "09:30", "10:30", "10:59:59.999999"), start=3)
     ),
     scan(5, "10:01", place=NOWHERE, carrier="", status="", offset=7),
+    scan(7, "13:05", status="DF", offset=8),
+    scan(7, "13:20", status="DF", offset=9),
 )
 A_WEEK_LATER = (
-    told(ONE, 8, LATENESS_LIMIT),
-    told(WITHOUT_STATUS, 9, LATENESS_LIMIT),
-    scan(5, "10:02", place=NOWHERE, carrier="", status="", offset=10),
-    scan(6, day="2026-03-20", offset=11),
+    told(ONE, 10, LATENESS_LIMIT),
+    told(WITHOUT_STATUS, 11, LATENESS_LIMIT),
+    scan(5, "10:02", place=NOWHERE, carrier="", status="", offset=12),
+    scan(6, day="2026-03-20", offset=13),
 )
-AS_EARLY_AS_MAY_BE = (told(OTHER, 12, -FUTURE_TOLERANCE), scan(6, day="2026-02-10", offset=13))
-LATE_FAILURE = (scan(4, "10:00", status="DF", logged="12:00", offset=14),)
-"""Alone in its batch, so that what is read around it reaches no farther than it must."""
+AS_EARLY_AS_MAY_BE = (told(OTHER, 14, -FUTURE_TOLERANCE), scan(6, day="2026-02-10", offset=15))
+LATE_FAILURES = (
+    scan(4, "10:00", status="DF", logged="14:00", offset=16),
+    scan(7, "12:40", status="DF", logged="14:00", offset=17),
+)
+"""Alone in their batch, so that what is read around them reaches no farther than it must."""
 
-PARTS = (FIRST, A_WEEK_LATER, AS_EARLY_AS_MAY_BE, LATE_FAILURE)
+PARTS = (FIRST, A_WEEK_LATER, AS_EARLY_AS_MAY_BE, LATE_FAILURES)
 RECORDS = [record for part in PARTS for record in part]
 
 
@@ -55,14 +60,12 @@ def nothing_follows_in_the_second(batch: Batch) -> CatchUp | None:
     return None if batch.batch_id == 1 else CatchUp(CATCH_UP_GROUPS, batch.end_position)
 
 
-@pytest.fixture(
-    scope="module", params=[session.UNFUSED_ROWS, pytest.param(0, marks=pytest.mark.long)], ids=["few", "many"]
-)
+@pytest.fixture(scope="module", params=[log.FEW_RECORDS, pytest.param(0, marks=pytest.mark.long)], ids=["few", "many"])
 def lake(request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """The ledger's rows, and the tables after all batches: once as batches of few rows are run, once as of many."""
     made = new_lake(spark, str(tmp_path_factory.mktemp("reach") / "lake"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "UNFUSED_ROWS", request.param)
+        patch.setattr(log, "FEW_RECORDS", request.param)
         rows, _ = run(made, spark, RECORDS, batches(*PARTS), nothing_follows_in_the_second)
     return rows, tables(made)
 
@@ -82,6 +85,7 @@ def test_failure_told_late_is_counted_with_those_almost_an_hour_before_and_after
     assert {row["occurred_at"]: (row["failure_count"], row["first_failed_at"]) for row in found} == {
         at("10:00"): (3, at("09:00:00.000001")),
         at("10:59:59.999999"): (3, at("10:00")),
+        at("13:20"): (3, at("12:40")),
     }
 
 

@@ -43,7 +43,7 @@ def main() -> None:
             assert run("pipelines.cli", *arguments) == 0, arguments
 
         def kill_between_tables() -> None:
-            gaps = Gaps(Path(work, LAKE))
+            gaps = Gaps(f"{work}/{LAKE}")
             for moment in count(1):
                 assert run("tests.saboteur", str(moment), "stream") == -signal.SIGKILL
                 if gaps.of_kill() in TABLES:

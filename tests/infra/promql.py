@@ -3,13 +3,29 @@
 import re
 from collections.abc import Iterator
 
-from pipelines.metrics import METRICS, OUTCOMES, PHASES, Metric
+from pipelines.metrics import (
+    METRICS,
+    OUTCOMES,
+    PHASE_DURATION,
+    PHASES,
+    QUERY_OUTCOMES,
+    RECORDS,
+    SEAL_OUTCOMES,
+    SEALED_RECORDS,
+    SQL_QUERIES,
+    Metric,
+)
 
 BY_SAMPLE = {name: metric for metric in METRICS for name in metric.samples}
 OF_TARGETS = {"job", "instance"}
 """Labels that each scraped sample has, and the metric `up`."""
 
-VALUES = {"outcome": OUTCOMES, "phase": PHASES}
+VALUES = {
+    (RECORDS, "outcome"): OUTCOMES,
+    (PHASE_DURATION, "phase"): PHASES,
+    (SQL_QUERIES, "outcome"): QUERY_OUTCOMES,
+    (SEALED_RECORDS, "outcome"): SEAL_OUTCOMES,
+}
 
 SELECTOR = re.compile(r"\b(pts_\w+|up)\b(?:\s*\{([^}]*)\})?")
 MATCHER = re.compile(r'(\w+)\s*(?:=~|!~|!=|=)\s*"([^"]*)"')
@@ -34,7 +50,7 @@ def _faults(query: str) -> Iterator[str]:
         for label, value in MATCHER.findall(matchers):
             if label not in labels(name):
                 yield f"{name}: no label {label}"
-            if label in VALUES and value not in VALUES[label]:
+            if name in BY_SAMPLE and value not in VALUES.get((BY_SAMPLE[name], label), [value]):
                 yield f"{name}: {label} is never {value}"
     known = {label for name, _ in asked if name == "up" or name in BY_SAMPLE for label in labels(name)}
     for grouping in GROUPING.findall(query):

@@ -22,6 +22,7 @@ LIMITS = {
     "PtsJobSilent": Health().heartbeat_seconds,
     "PtsLagSeconds": Health().lag_seconds,
     "PtsLagRecords": Health().lag_records,
+    "PtsSealLagRecords": Health().lag_records,
     "PtsQuarantine": Quality().quarantined_share,
     "PtsManyFiles": Health().file_count,
 }
@@ -84,14 +85,22 @@ def test_targets_are_where_the_settings_say() -> None:
     found = {each["job_name"]: each["static_configs"][0]["targets"] for each in config["scrape_configs"]}
     described = {name: field.description or "" for name, field in Metrics.model_fields.items()}
     (job,) = re.findall(r"expects (\d+)", described["port"])
+    (sql,) = re.findall(r"expects (\d+)", described["sql_port"])
+    (seal,) = re.findall(r"expects (\d+)", described["seal_port"])
     (api,) = re.findall(r"expects (\d+)", described["api_port"])
     assert found == {
         "pts-stream": [f"127.0.0.1:{job}"],
         "pts-api": [f"127.0.0.1:{api}"],
+        "pts-sql-server": [f"127.0.0.1:{sql}"],
+        "pts-seal": [f"127.0.0.1:{seal}"],
         "pts-board": [f"127.0.0.1:{Board().port}"],
     }
     page = (ROOT / "docs" / "observability.md").read_text(encoding="utf-8")
-    assert {f"PTS_METRICS__PORT={job}", f"PTS_METRICS__API_PORT={api}"} <= set(re.findall(r"`(\w+=\d+)`", page))
+    wanted = {
+        *(f"PTS_METRICS__PORT={job}", f"PTS_METRICS__API_PORT={api}"),
+        *(f"PTS_METRICS__SQL_PORT={sql}", f"PTS_METRICS__SEAL_PORT={seal}"),
+    }
+    assert wanted <= set(re.findall(r"`(\w+=\d+)`", page))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +110,7 @@ def test_targets_are_where_the_settings_say() -> None:
         ("1 > 0", "1 > 0: no metric"),
         ('pts_lag_records{table="x"}', "pts_lag_records: no label table"),
         ('pts_records_total{outcome="lost"}', "pts_records_total: outcome is never lost"),
+        ('pts_sql_queries_total{outcome="quarantined"}', "pts_sql_queries_total: outcome is never quarantined"),
         ("sum by (topic) (pts_lag_seconds)", "no label topic"),
         ("sum by (le) (pts_lag_seconds)", "no label le"),
         ("rate(pts_lag_seconds[1m])", "pts_lag_seconds: a gauge has no rate"),

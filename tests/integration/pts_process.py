@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -49,6 +50,14 @@ def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180) -> 
 
 def wait_for(log: Path, text: str, count: int = 1) -> None:
     wait_until(lambda: log.read_text().count(text) >= count, log)
+
+
+def refusal(log: Path) -> str:
+    """The sentence with which a process has ended. It is the last thing that is said; warnings may come before it."""
+    said = log.read_text()
+    (told,) = re.findall("^pts: (?!warning: ).*", said, re.MULTILINE)
+    assert told == said.splitlines()[-1]
+    return str(told)
 
 
 def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.CompletedProcess[str]:

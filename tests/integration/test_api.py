@@ -139,7 +139,7 @@ def test_client_follows_a_package_through_restarts_and_losses_of_the_store(
     assert "Traceback" not in log.read_text()
 
 
-def test_topic_that_is_created_anew_is_known_to_be_another_one(settings: Settings, tmp_path: Path) -> None:
+def test_topic_that_is_created_again_is_known_to_be_another_one(settings: Settings, tmp_path: Path) -> None:
     """Last in this module: it takes the reports away."""
     with Served(settings, tmp_path / "api.log") as served:
         assert served.status(f"/packages/{NEW}") == 200

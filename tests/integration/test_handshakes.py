@@ -1,6 +1,5 @@
 """What each client makes of certificates and tokens, on ports that speak no Kafka."""
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,8 +15,8 @@ from pipelines.io.kafka import admin, consumer, producer, refusals
 from pipelines.io.kafka.connection import Connection
 from pipelines.kafka_security import Security
 from pipelines.stack.certificates import renew
-from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark, reads_by_tasks
-from tests.tls import tls_port
+from tests.integration.kafka_clients import CLIENTS, asks, consumes, moves, produces, reads_by_spark, reads_by_tasks
+from tests.tls import plain_port, tls_port
 from tests.tokens import Issuer, token_endpoint
 
 Client = Callable[[Connection, str, SparkSession], None]
@@ -60,7 +59,7 @@ def test_untrusted_certificate_is_named(
             client(connection, TOPIC, spark)
 
 
-@pytest.mark.parametrize("client", [asks, consumes, produces])
+@pytest.mark.parametrize("client", [asks, consumes, produces, moves])
 def test_plain_text_to_a_port_that_wants_tls_is_named(client: Client, spark: SparkSession, certificates: Path) -> None:
     with (
         tls_port(certificates) as there,
@@ -69,7 +68,7 @@ def test_plain_text_to_a_port_that_wants_tls_is_named(client: Client, spark: Spa
         client(Connection(there.address), TOPIC, spark)
 
 
-@pytest.mark.parametrize("client", [asks, consumes, produces])
+@pytest.mark.parametrize("client", [asks, consumes, produces, moves])
 def test_tls_to_a_port_that_knows_only_plain_text_is_named(
     client: Client, spark: SparkSession, certificates: Path
 ) -> None:
@@ -113,32 +112,16 @@ def test_client_without_the_certificate_that_is_wanted_is_told_so(
 def test_token_is_asked_for_with_the_clients_id_and_secret(
     client: Client, spark: SparkSession, certificates: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with token_endpoint(Issuer()) as (url, asked), tls_port(certificates) as there:
+    with token_endpoint(Issuer()) as endpoint, tls_port(certificates) as there:
         assert spark._jvm is not None
-        spark._jvm.System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", url)
+        spark._jvm.System.setProperty("org.apache.kafka.sasl.oauthbearer.allowed.urls", endpoint.url)
         security = Security.model_validate(
             {"protocol": "SASL_SSL", "ca_file": certificates / "ca.pem", "mechanism": "OAUTHBEARER"}
-            | {"token_endpoint_url": url, "client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
+            | {"token_endpoint_url": endpoint.url, "client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
         )
         with in_a_thread(client, Connection(there.address, security), spark):
-            wait_until(lambda: bool(asked))
-    assert asked[0] == ("pts:hunter2", "grant_type=client_credentials&scope=kafka")
-
-
-@contextmanager
-def plain_port() -> Iterator[str]:
-    """A port that breaks off, as a broker does that hears TLS and expects Kafka's protocol."""
-
-    def serve() -> None:
-        with suppress(OSError):
-            while True:
-                client, _ = server.accept()
-                with client, suppress(OSError):
-                    client.recv(4)
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        threading.Thread(target=serve, daemon=True).start()
-        yield f"127.0.0.1:{server.getsockname()[1]}"
+            wait_until(lambda: bool(endpoint.asked))
+    assert endpoint.asked[0] == ("pts:hunter2", "grant_type=client_credentials&scope=kafka")
 
 
 @contextmanager

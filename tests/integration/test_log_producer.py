@@ -47,7 +47,7 @@ def test_a_record_refused_earlier_fails_a_later_append(strict_broker: str) -> No
         deque(map(producer.append, batches), maxlen=0)
 
 
-def test_messages_reach_a_topic_that_was_made_anew_with_fewer_partitions(broker: str) -> None:
+def test_messages_reach_a_topic_that_was_made_again_with_fewer_partitions(broker: str) -> None:
     """The job keeps its producer from batch to batch: what that knows of a topic may be out of date."""
     client, log = AdminClient({"bootstrap.servers": broker}), KafkaLog(cast(SparkSession, None), Connection(broker))
     messages = pa.table({"key": [str(number) for number in range(100)], "value": ["{}"] * 100})

@@ -10,22 +10,30 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 from pipelines import commands
+from pipelines.errors import LakeMismatch
 from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.delta_table import Tables
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import TableLog, Transaction
 from pipelines.io.storage import access
+from pipelines.live.resume import check_promotions
+from pipelines.replay import build, compare, promote
 from pipelines.settings import Settings, Storage
 from pipelines.settings_variables import as_variables
 from pipelines.stack import simulate
+from pipelines.state.replay_records import Replays
+from tests.brokers import drain
 from tests.calling import Call
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import process, settings_of, wait_until
 from tests.io.delta.test_lake import COLOURS
+from tests.replay.offline import WRONG_FLOWS
+from tests.saboteur import OF_A_SWAP, Saboteur
 
 pytestmark = pytest.mark.long
 
@@ -62,6 +70,8 @@ def test_every_command_does_in_a_store_what_it_does_in_a_folder(
     assert_lake_equals_log(root, log)
 
     succeeds("rebuild", "gold.stop_activity")
+    succeeds("backfill", "--from", "2020-01-01", "--to", "2030-01-01")
+    succeeds("expire")
     succeeds("compact")
     succeeds("replay", "plan")
     succeeds("replay", "build", "again")
@@ -71,10 +81,14 @@ def test_every_command_does_in_a_store_what_it_does_in_a_folder(
     done("replay", "rollback", "again")
     assert done("replay", "verify")["verdict"] == "identical"
     succeeds("quarantine", "list")
+    succeeds("quarantine", "redrive", "--reason", "malformed")
     succeeds("report", "7")
     rows = json.loads(succeeds("sql", "SELECT count(*) AS n FROM silver.ship_events", "--engine", "spark", "--json"))
     assert rows
     assert "checks held" in succeeds("verify")
+    succeeds("check")
+    assert call(["health"], environment).stderr.startswith("pts: heartbeat_seconds"), "no job runs; else all is well"
+    assert "silver.ship_events" in succeeds("snapshot")
     assert_lake_equals_log(root, log)
 
 
@@ -118,6 +132,33 @@ def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
     assert any("java" in program for program in seen.programs)
     assert not seen.leaks
     assert not in_files(new_log.home, {"storage": canary}) - {("storage", "secret")}
+
+
+def test_promotion_that_is_cut_off_after_any_step_is_finished_in_a_store(
+    spark: SparkSession,
+    shared_session: SparkSession,
+    in_store_session: None,
+    new_log: Settings,
+    object_store: Storage,
+    bucket: str,
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> None:
+    step = request.config.getoption("--kill-every")
+    settings = new_log.model_copy(update={"storage": object_store, "lake": f"{bucket}/pts"})
+    simulate.run(FEED, new_log)
+    drain(spark, settings, WRONG_FLOWS)
+    build.run(commands.ReplayBuild(replay_id="fix"), settings)
+    compare.run(commands.ReplayCompare(replay_id="fix", expect=("gold.remaining_stops",)), settings)
+    saboteur = Saboteur(monkeypatch, *OF_A_SWAP)
+    refused = 0
+    for _ in saboteur.crashes(lambda: promote.run(commands.ReplayPromote(replay_id="fix"), settings), step):
+        if Replays(settings.lake_root).load("fix").under_way:
+            with pytest.raises(LakeMismatch, match="pts replay promote fix"):
+                check_promotions(settings.lake_root)
+            refused += 1
+    assert refused * step > 10
+    assert_lake_equals_log(settings.lake_root, read_log(new_log.bootstrap_servers))
 
 
 def commit_often(path: str, options: dict[str, str], writer: int) -> None:

@@ -1,15 +1,15 @@
 """What tools of others see of a job on a real broker: the group's lag, and its metrics."""
 
+import subprocess
 import time
 
 import httpx
-from confluent_kafka import ConsumerGroupTopicPartitions, Producer
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Producer
 from pyspark.sql import SparkSession
 
 from pipelines import commands, metrics
-from pipelines.io.kafka.admin import end_offsets
 from pipelines.io.kafka.connection import Connection
+from pipelines.java_runtime import JARS, JAVA
 from pipelines.live.live_job import LiveJob
 from pipelines.live.planner import live_runner
 from pipelines.observability.observers import observers
@@ -22,13 +22,20 @@ from tests.ports import unused_ports
 
 
 def described(settings: Settings) -> dict[tuple[str, int], tuple[int, int]]:
-    """By topic and partition: the group's offset and its lag, as tools reckon them."""
-    client = AdminClient({**Connection.of(settings).client_options()})
-    asked = client.list_consumer_group_offsets([ConsumerGroupTopicPartitions(settings.kafka.lag_group)])
-    parts = asked[settings.kafka.lag_group].result().topic_partitions
-    ends = end_offsets(Connection.of(settings), {part.topic for part in parts})
+    """By topic and partition: the group's offset and its lag, as Kafka's own tool tells them."""
+    classpath = f"{JARS / 'tools' / '*'}:{JARS / 'kafka' / '*'}"
+    tool = "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"
+    asked = ["--bootstrap-server", settings.bootstrap_servers, "--describe", "--group", settings.kafka.lag_group]
+    done = subprocess.run(
+        [JAVA, "-cp", classpath, tool, *asked], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    head, *lines = [line.split() for line in done.stdout.splitlines() if line]
+    rows = [dict(zip(head, line, strict=False)) for line in lines]
     return {
-        (part.topic, part.partition): (part.offset, ends[part.topic][part.partition] - part.offset) for part in parts
+        (row["TOPIC"], int(row["PARTITION"])): (int(row["CURRENT-OFFSET"]), int(row["LAG"]))
+        for row in rows
+        if row["GROUP"] == settings.kafka.lag_group
     }
 
 

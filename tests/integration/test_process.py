@@ -29,6 +29,7 @@ from tests.brokers import empty_log
 from tests.calling import Call
 from tests.comparison import assert_lake_equals_log
 from tests.exposed import documented, exposed
+from tests.integration import large_records, too_little_memory
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
 from tests.ports import unused_ports
@@ -153,6 +154,23 @@ def test_java_that_ends_while_it_starts_is_one_sentence(base: Settings, tmp_path
         assert_says_that_java_ended(job, log)
 
 
+def test_standby_goes_on_in_the_place_of_a_job_that_was_killed(base: Settings, call: Call, tmp_path: Path) -> None:
+    environment = settings_of(base, "standby", PTS_STREAM__MAX_RECORDS_PER_BATCH="1500")
+    lake, logs = base.home / "standby", [tmp_path / f"{number}.log" for number in range(2)]
+    with process(["stream"], environment, logs[0]) as job:
+        wait_until((lake / "_live.lock").exists, logs[0])
+        with process(["stream", "--standby"], environment, logs[1]) as standby:
+            wait_for(logs[1], f"This job stands by: process {job.pid} already writes the lake {lake}.")
+            wait_for(logs[0], '"batch_id": 0')
+            job.send_signal(signal.SIGKILL)
+            wait_for(logs[1], '"batch_id": 1')
+            standby.send_signal(signal.SIGTERM)
+            assert standby.wait(timeout=60) == 0, logs[1].read_text()
+    drained = call(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    assert_lake_equals_log(str(lake), read_log(base.bootstrap_servers))
+
+
 @pytest.mark.parametrize("is_connected", [False, True])
 def test_java_that_ends_before_its_first_answer_is_one_sentence(
     base: Settings, tmp_path: Path, is_connected: bool
@@ -198,56 +216,19 @@ def test_java_that_ends_within_a_batch_is_one_sentence(base: Settings, tmp_path:
     assert "Traceback" not in said
 
 
-ASK_FOR_TOO_MUCH = """
-import threading
-from pipelines.java_process import exit_code
-from pipelines.session import open_session
-from pipelines.settings import Settings
-
-spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
-gateway = spark.sparkContext._gateway
-threading.Thread(target=gateway.new_array, args=(gateway.jvm.long, 2**28)).start()
-print("ended with", exit_code(patience_seconds=60))
-"""
-
-
 def test_java_whose_helper_thread_finds_no_memory_ends(base: Settings) -> None:
-    asked = [sys.executable, "-c", ASK_FOR_TOO_MUCH]
+    asked = [sys.executable, "-m", too_little_memory.__name__]
     told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=120)
     assert "ended with 3" in told.stdout, told.stderr[-3000:]
-
-
-WRITE_LARGE_RECORDS = """
-import sys
-from datetime import UTC, datetime
-from pyspark.sql import functions as F
-from pipelines.engine.record_tasks import RecordFlow, write
-from pipelines.session import open_session
-from pipelines.settings import Settings
-from pipelines.tables import BRONZE_SHIP_ROUTES
-from pipelines.transforms.bronze_records import BRONZE_RECORDS
-
-spark = open_session(Settings(spark={"driver_memory_mb": 1024}))
-types = {column.name: column.type for column in BRONZE_SHIP_ROUTES.columns}
-row = {name: F.lit(None).cast(kind) for name, kind in types.items()} | {
-    "value": F.repeat(F.lit("0123456789"), 1_000_000).cast("binary"), "kafka_topic": F.lit("ship-routes"),
-    "kafka_partition": F.lit(0), "kafka_offset": F.col("id"), "kafka_timestamp": F.current_timestamp(),
-    "reason": F.lit(None).cast("string"),
-}
-flow = RecordFlow("keep_routes", BRONZE_SHIP_ROUTES, sys.argv[1], BRONZE_RECORDS, "true")
-records = spark.range(0, 60, 1, 1).withColumns(row).drop("id", "ingested_at")
-written = write(records, [flow], "true", datetime.now(UTC))
-print("wrote", written.read_count, sum(file.row_count for file in written.files["keep_routes"]))
-"""
 
 
 def test_large_records_are_written_within_a_heap_that_is_too_small_for_all_of_them(
     base: Settings, tmp_path: Path
 ) -> None:
     (tmp_path / "rows").mkdir()
-    asked = [sys.executable, "-c", WRITE_LARGE_RECORDS, str(tmp_path / "rows")]
+    asked = [sys.executable, "-m", large_records.__name__, str(tmp_path / "rows")]
     told = subprocess.run(asked, env=settings_of(base, "x"), capture_output=True, text=True, timeout=240)
-    assert told.stdout.splitlines() == ["wrote 60 60"], told.stderr[-3000:]
+    assert told.stdout.splitlines() == [f"wrote {large_records.COUNT} {large_records.COUNT}"], told.stderr[-3000:]
 
 
 def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:

@@ -1,8 +1,10 @@
 """Sealing and erasure on a real broker: each record once, and nothing in clear that stays."""
 
+import json
 import os
+import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import closing, nullcontext, suppress
 from datetime import UTC, datetime, timedelta
@@ -32,23 +34,25 @@ from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, LogProducer
 from pipelines.io.keys.key_store import KeyStore
 from pipelines.live import erase, seal
 from pipelines.maintenance.compact import compact
+from pipelines.observability.lineage import merged
+from pipelines.observability.sealed_batch import SealedBatch
 from pipelines.processes.signals import StopRequest
 from pipelines.queries import quarantine
 from pipelines.queries.explain import explanation
 from pipelines.queries.report import package_report
 from pipelines.queries.sql import query
-from pipelines.replay import build, compare, promote, rollback
-from pipelines.replay.compared import Compared
 from pipelines.settings import Settings
 from pipelines.state.lake_choices import wires
 from tests.board import makers as board
 from tests.brokers import drain, sealing_log
+from tests.calling import Call
+from tests.integration.pts_process import settings_of
 from tests.integration.topic_deletion import delete_topics
 
 pytestmark = pytest.mark.integration
 
 AT = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
-"""Intake topics let go of what is older than their retention."""
+"""Intake topics delete what is older than their retention."""
 FIELDS = ("postal_code", "city", "status_description")
 MASKS = (("[sealed]",) * 3, ("[erased]",) * 3)
 CODE, CITY, TEXT = "QX-774411", "Unverwechselbarstadt", "left with the neighbour Zyxwvut"
@@ -157,6 +161,33 @@ def test_large_records_are_moved_few_at_once(settings: Settings, monkeypatch: py
     assert max(counts) == 4
 
 
+class Told:
+    """The batches that an observer was told of, but for those in which nothing was."""
+
+    def __init__(self) -> None:
+        self.batches: list[SealedBatch] = []
+
+    def batch_done(self, batch: SealedBatch) -> None:
+        if batch.ranges:
+            self.batches.append(batch)
+
+
+def test_observer_is_told_what_was_moved_and_what_waits(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mover, "BYTES_AT_ONCE", 4 * len(scan(42, 0)))
+    produce(settings, *((b"42", scan(42, minute)) for minute in range(7)), (b"42", PLAIN[2] + b", 42"))
+    told = Told()
+    assert seal.run(commands.Seal(drain=True), settings, [told]) == 8
+    records = sum((Counter(batch.records) for batch in told.batches), Counter[tuple[str, str]]())
+    assert records == {("ship-events", "understood"): 7, ("ship-events", "whole"): 1}
+    topic = "ship-events-intake"
+    read = merged(part for batch in told.batches for part in batch.ranges)[topic]
+    assert sum(end - first for _, first, end in read) >= 8  # ends of transactions are offsets, too
+    waiting = [sum(count for (name, _), count in batch.behind.items() if name == topic) for batch in told.batches]
+    assert waiting[0] >= 4
+    assert waiting[-1] == 0
+    assert waiting == sorted(waiting, reverse=True)
+
+
 def test_lost_key_store_is_not_replaced_in_silence(settings: Settings) -> None:
     produce(settings, (b"42", scan(42, 0)))
     sealed(settings)
@@ -230,10 +261,10 @@ def fields_of(row: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture
 def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the session's broker, which deletes what it lets go of soon, and not a minute later."""
+    """The folder of the session's broker, which removes deleted files soon, and not a minute later."""
     entry = ConfigEntry("log.segment.delete.delay.ms", "1000", incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
-    client = AdminClient({"bootstrap.servers": broker})  # one that is let go of never answers
+    client = AdminClient({"bootstrap.servers": broker})  # one that is garbage never answers
     for altered in client.incremental_alter_configs([resource]).values():
         altered.result()
     return next(iter(sorted(tmp_path_factory.getbasetemp().glob("broker[0-9]*"))))
@@ -241,19 +272,34 @@ def broker_files(broker: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.long
 def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_same(
-    shared_session: SparkSession, settings: Settings, broker_files: Path, monkeypatch: pytest.MonkeyPatch
+    call: Call, spark: SparkSession, settings: Settings, broker_files: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Lake, shadows, checkpoint, pages, the key store, and the broker's own files: also after all that copies rows."""
+    """Lake, shadows, checkpoint, pages, lineage, the key store, what is said, what is spilled, and the broker's own
+    files: also after all that copies rows.
+    """
+    environment, said = settings_of(settings, "lake", PTS_LINEAGE__ENABLED="true"), list[str]()
+
+    def done(*arguments: str) -> str:
+        ended = call([*arguments], environment)
+        said.append(ended.stdout + ended.stderr)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def replayed(name: str) -> str:
+        done("replay", "build", name)
+        return str(json.loads(done("replay", "compare", name, "--json").splitlines()[-1])["verdict"])
+
     for minute in range(3):
         scans = [(b"%d" % number, scan(number, minute)) for number in (42, 43)]
         produce(settings, *scans, (b"42", PLAIN[2] + b", 42"), (PLAIN[0], scan(42, minute)))
         assert sealed(settings) == 4
-        drain(shared_session, settings)
+        done("stream", "--drain")
     monkeypatch.setattr(files, "MANY_SMALL", 2)
     assert any(each.is_joined for each in compact(settings.lake_root, timedelta(0)).tables)
-    assert of_a_replay("before", settings).differing == 0
-    promote.run(commands.ReplayPromote(replay_id="before"), settings)
-    rollback.run(commands.ReplayRollback(replay_id="before"), settings)
+    assert replayed("before") == "identical"
+    done("replay", "promote", "before")
+    done("replay", "rollback", "before")
+    done("check")
     key = KeyStore(settings.key_store).key_of(42)
     assert key is not None
     assert found_in(settings.home, key) == {"seal/keys.sqlite"}
@@ -263,12 +309,12 @@ def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_s
     assert topics_with == {"ship-events-intake"}, "the search finds what there is"
     before = rows(settings)
 
-    erase.run(commands.Erase(tracking_number=42), settings)
-    assert of_a_replay("after", settings).differing == 0
+    done("erase", "42")
+    assert replayed("after") == "identical"
     assert rows(settings) == before
     produce(settings, (b"42", scan(42, 9)))
     sealed(settings)
-    drain(shared_session, settings)
+    done("stream", "--drain")
     store = KeyStore(settings.key_store)
     assert opened(settings, store, 42) == [None] * 4
     assert opened(settings, store, 43) == [dict(zip(FIELDS, (CODE, CITY, TEXT), strict=True))] * 3
@@ -279,16 +325,17 @@ def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_s
     while left := found_in(broker_files, *PLAIN, key):
         assert time.monotonic() < deadline, left
         time.sleep(0.5)
-    assert found_in(settings.home, *PLAIN, key) == set()
+    assert spark._jvm
+    scratch = {tempfile.gettempdir(), str(spark._jvm.System.getProperty("java.io.tmpdir"))}
+    assert settings.lineage_file.exists()
+    assert list(settings.quality_pages.rglob("*.html"))
+    for folder in (settings.home, *map(Path, scratch)):
+        assert found_in(folder, *PLAIN, key) == set()
+    assert '"batch_id"' in "".join(said)
+    assert [text for text in (CODE, CITY, TEXT) if text in "".join(said)] == []
     for topic in ("ship-events", "ship-routes", "package-reports"):  # also within compressed batches
         for each in messages(Connection.of(settings), topic):
             assert not any(text in (each.value or b"") + (each.key or b"") for text in PLAIN)
-
-
-def of_a_replay(name: str, settings: Settings) -> Compared:
-    """How a replay of all that is in the tables differs from them."""
-    build.run(commands.ReplayBuild(replay_id=name), settings)
-    return compare.run(commands.ReplayCompare(replay_id=name), settings)
 
 
 def found_in(folder: Path, *texts: bytes) -> set[str]:

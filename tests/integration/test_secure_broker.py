@@ -12,28 +12,25 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
+from urllib.parse import urlsplit
 
 import pytest
 from confluent_kafka.admin import (
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
     AdminClient,
     AlterConfigOpType,
     ConfigEntry,
     ConfigResource,
-    ResourcePatternType,
-    ResourceType,
     ScramMechanism,
     UserScramCredentialDeletion,
 )
 from pyspark.sql import SparkSession
 
 from pipelines import commands
-from pipelines.contracts.topics import PACKAGE_REPORTS
+from pipelines.contracts.topics import INPUT_TOPICS, PACKAGE_REPORTS
 from pipelines.errors import AccessRefused
-from pipelines.io.kafka import admin, consumer, mover
+from pipelines.io.delta.lake import Lake
+from pipelines.io.kafka import admin, consumer, groups, mover
 from pipelines.io.kafka.admin import records_between
 from pipelines.io.kafka.connection import Connection, Principal, secrets_of
 from pipelines.io.kafka.consumer import messages
@@ -44,15 +41,16 @@ from pipelines.kafka_security import Security
 from pipelines.live import seal, topics
 from pipelines.settings import Kafka, Seal, Settings
 from pipelines.stack import certificates, simulate, stack
-from tests.brokers import drain, embedded, set_password
+from pipelines.state.ledger import Ledger
+from tests.brokers import drain, embedded, set_password, take_rights
 from tests.calling import Call
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.doors import ALLOWED_URLS, Doors
 from tests.doors import doors as doors_of_brokers
-from tests.integration.kafka_clients import CLIENTS, asks, consumes, produces, reads_by_spark
+from tests.integration.kafka_clients import CLIENTS, asks, consumes, moves, produces, reads_by_spark
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import newest_row, process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import newest_row, process, pts, refusal, settings_of, wait_for, wait_until
 from tests.permissions import permitted_beyond
 
 Client = Callable[[Connection, str, SparkSession], None]
@@ -107,6 +105,13 @@ def test_wrong_password_is_named(client: Client, spark: SparkSession, secure: Se
     assert "hunter2" not in str(refusal.value)
 
 
+def test_wrong_password_is_named_where_a_broker_is_waited_for(secure: Settings) -> None:
+    told = Connection.of(secure, "admin")
+    assert admin.answers(told)
+    with pytest.raises(AccessRefused, match="refuse the login: check user, secret and mechanism"):
+        admin.answers(with_password(told, "hunter2"))
+
+
 @pytest.mark.parametrize(
     ("client", "principal", "topic"),
     [
@@ -158,7 +163,7 @@ def test_where_fields_are_sealed_the_sealer_alone_reads_intake_and_writes_what_i
         intake = [topic.name for topic in topics.intake_topics(sealing)]
         job = Connection.of(sealing)
         wait_until(  # a transaction's end is answered a little before its offsets can be read
-            lambda: not records_between(admin.group_offsets(job, mover.NAME, intake), admin.end_offsets(job, intake)),
+            lambda: not records_between(groups.group_offsets(job, mover.NAME, intake), admin.end_offsets(job, intake)),
             secure.home / "logs" / "broker.log",
             seconds=30,
         )
@@ -224,11 +229,11 @@ def keep_intake(sealing: Settings, milliseconds: int) -> None:
 
 def test_job_may_set_the_offsets_of_the_mirrored_group_and_nobody_else(secure: Settings) -> None:
     offsets = {"ship-events": {0: 0}}
-    admin.commit_group_offsets(Connection.of(secure), secure.kafka.lag_group, offsets)
+    groups.commit_group_offsets(Connection.of(secure), secure.kafka.lag_group, offsets)
     whose: list[tuple[Principal, str]] = [("job", "a-group-of-others"), ("api", secure.kafka.lag_group)]
     for who, group in whose:
         with pytest.raises(AccessRefused, match=r"the user lacks a right \(ACL\)"):
-            admin.commit_group_offsets(Connection.of(secure, who), group, offsets)
+            groups.commit_group_offsets(Connection.of(secure, who), group, offsets)
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -276,10 +281,10 @@ def test_wrong_secret_is_one_sentence(
 def let_java_ask(spark: SparkSession, doors: Doors) -> None:
     """For tokens, as the settings of a job do when its Java starts."""
     assert spark._jvm is not None
-    spark._jvm.System.setProperty(ALLOWED_URLS, doors.endpoint)
+    spark._jvm.System.setProperty(ALLOWED_URLS, doors.tokens.url)
 
 
-@pytest.mark.parametrize("client", [asks, consumes])
+@pytest.mark.parametrize("client", [asks, consumes, moves])
 def test_plain_text_is_named(
     client: Client, spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -307,10 +312,10 @@ def test_login_shows_in_no_plan_of_spark(spark: SparkSession, secure: Settings) 
     log = KafkaLog(spark, connection)
     batch = log.records("ship-events", [OffsetRange("ship-events", 0, 0, 1)])
     stream = log.stream(["ship-events"], {"ship-events": {0: 0}}, 1)
-    for frame in (batch, stream):
+    for frame, source in (batch, "MadeRows"), (stream, "kafka"):
         plan = frame._jdf.queryExecution()
         shown = f"{plan.toString()}{plan.logical().toJSON()}"
-        assert "afka" in shown
+        assert source in shown
         assert password not in shown
         assert "LoginModule" not in shown
 
@@ -402,12 +407,11 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(
     """A right that is taken away while it runs, a password that is another one at a start."""
     environment, log = settings_of(secure, "refused"), tmp_path / "job.log"
     simulate.run(FEED.model_copy(update={"seed": 6}), secure)
-    client = AdminClient({**Connection.of(secure, "admin").client_options()})
     password = Connection.of(secure).security.secret("password")
     assert password
     with process(["stream"], environment, log) as job:
         wait_for(log, '"batch_id": 0')
-        take_rights(client, "job", "ship-events")
+        take_rights(secure, "job", "ship-events")
         assert job.wait(timeout=90) == AccessRefused.exit_code
     assert re.findall("^pts: .*", log.read_text(), re.MULTILINE) == [
         line for line in log.read_text().splitlines() if "the user lacks a right (ACL)" in line
@@ -427,15 +431,55 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(
     assert_lake_equals_log(str(secure.home / "refused"), log_of_all)
 
 
-def take_rights(client: AdminClient, principal: str, topic: str) -> None:
-    """All that the principal has on the topic."""
-    any_of_it = (AclOperation.ANY, AclPermissionType.ANY)
-    host: Any = None  # any, which its types do not know
-    which = AclBindingFilter(
-        ResourceType.TOPIC, topic, ResourcePatternType.LITERAL, f"User:{principal}", host, *any_of_it
-    )
-    for deleted in client.delete_acls([which]).values():
-        assert deleted.result()
+@pytest.mark.long
+def test_token_that_spark_cannot_renew_is_named(
+    doors: Doors, spark: SparkSession, secure: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its consumers stay between two batches; the brokers refuse what they have by then."""
+    monkeypatch.setattr(doors.tokens, "lifetime_seconds", 10)
+    simulate.run(FEED.model_copy(update={"seed": 11}), secure)
+    let_java_ask(spark, doors)
+    connection = Connection.of(through(doors.by_token(secure), secure))
+    reads_by_spark(connection, "ship-events", spark)
+    with doors.tokens.away():
+        time.sleep(11)
+        with pytest.raises(AccessRefused, match=r"gives no token: .* whether TOKEN_ENDPOINT_URL answers"):
+            reads_by_spark(connection, "ship-events", spark)
+
+
+@pytest.mark.long
+def test_job_goes_on_with_new_tokens_and_ends_where_it_gets_none(
+    doors: Doors, secure: Settings, call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The brokers end connections whose token has run out."""
+    lifetime = 30  # with a few seconds, a slow client renews its login more often than brokers let it, once a second
+    monkeypatch.setattr(doors.tokens, "lifetime_seconds", lifetime)
+    by_token = through(doors.by_token(secure), secure)
+    environment, log = settings_of(by_token, "tokens"), tmp_path / "job.log"
+    ledger, inputs = Ledger(Lake(None, str(secure.home / "tokens"))), [topic.name for topic in INPUT_TOPICS]
+
+    def is_level() -> bool:
+        last = ledger.last()
+        return last is not None and last.end_offsets == admin.end_offsets(Connection.of(secure), inputs)
+
+    simulate.run(FEED.model_copy(update={"seed": 8}), secure)
+    with process(["stream"], environment, log) as job:
+        wait_for(log, '"batch_id": 0')
+        wait_until(is_level, log)
+        time.sleep(lifetime + 2)
+        assert job.poll() is None, log.read_text()
+        simulate.run(FEED.model_copy(update={"seed": 9}), secure)
+        wait_until(is_level, log)
+        with doors.tokens.away():
+            simulate.run(FEED.model_copy(update={"seed": 10}), secure)
+            assert job.wait(timeout=90) == AccessRefused.exit_code, log.read_text()
+    said = refusal(log)
+    assert re.fullmatch(r"pts: The token endpoint gives no token: .* whether TOKEN_ENDPOINT_URL answers\. .*", said)
+    assert urlsplit(doors.tokens.url).netloc in said
+    drained = call(["stream", "--drain"], environment)
+    assert drained.returncode == 0, drained.stderr
+    log_of_all = read_log(secure.bootstrap_servers, security=Connection.of(secure, "admin").security)
+    assert_lake_equals_log(str(secure.home / "tokens"), log_of_all)
 
 
 def served(settings: Settings) -> str:

@@ -2,29 +2,40 @@
 
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pyspark
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from impala._thrift_gen.TCLIService.ttypes import TCancelOperationReq
 from impala.dbapi import connect
 from impala.error import Error
 
+from pipelines import metrics
 from pipelines.io.delta.catalog import Catalog
+from pipelines.java_runtime import JAVA
 from pipelines.processes.ports import is_open, why_unusable
-from pipelines.session import RUNTIME
-from pipelines.settings import Broker, Settings, Spark, SqlServer
+from pipelines.settings import Broker, Metrics, Settings, Spark, SqlServer
 from pipelines.stack import stack
 from pipelines.stack.status import status
 from pipelines.tables import GOLD_REMAINING_STOPS, Table
+from tests import exposed
 from tests.docs.conftest import Documented, documented  # noqa: F401, a fixture
 from tests.healthy_lake import healthy_lake
 from tests.integration.pts_process import SHORT_LIVED, wait_until
 from tests.ports import unused_ports
 
 pytestmark = pytest.mark.integration
+
+TIMEOUT = 30
+ENDLESS = """SELECT count(*) FROM range(0, 4000000, 1, 4) AS a CROSS JOIN range(0, 4000000, 1, 4) AS b
+             WHERE (a.id * b.id) % 7 = 3"""
+"""Some hours of all processors."""
 
 LATER = "gold/failed_delivery_alerts"
 """A table that the lake gets when the server runs."""
@@ -43,11 +54,13 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Of a small lake, whose tables a server lets be read."""
     home = tmp_path_factory.mktemp("sql")
     port, controller_port = unused_ports()
-    broker, sql = Broker(port=port, controller_port=controller_port), SqlServer(port=unused_ports()[0])
+    broker = Broker(port=port, controller_port=controller_port)
+    sql = SqlServer(port=unused_ports()[0], query_timeout_seconds=TIMEOUT)
     healthy_lake().write(home / "lake")
     with_comments(home / "lake", GOLD_REMAINING_STOPS)
     (home / "lake" / LATER).rename(home / "later")
-    made = Settings(home=home, broker=broker, sql=sql, spark=Spark(conf=SHORT_LIVED))
+    measured = Metrics(sql_port=unused_ports()[0])
+    made = Settings(home=home, broker=broker, sql=sql, metrics=measured, spark=Spark(conf=SHORT_LIVED))
     stack.start(["sql"], made, print)
     yield made
     stack.stop(made, print)
@@ -72,7 +85,7 @@ def beeline(settings: Settings, *commands: str, of_the_session: str = "") -> str
     """What Spark's own JDBC client writes, as CSV."""
     jars = Path(pyspark.__file__).parent / "jars"
     command = [
-        str(RUNTIME / "java" / "bin" / "java"),
+        str(JAVA),
         f"-Duser.home={settings.home}",
         "-cp",
         f"{jars}/*",
@@ -161,6 +174,7 @@ def test_reader_that_stays_sees_a_new_table(settings: Settings, client: Any) -> 
         "SELECT * FROM delta.`/tmp`",
         "SELECT reflect('java.lang.System', 'getenv', 'HOME')",
         "SELECT java_method('java.lang.System', 'getenv', 'HOME')",
+        "SELECT xpath_string('<!DOCTYPE a SYSTEM \"file:/etc/passwd\"><a>1</a>', '/a')",
         "SELECT TRANSFORM(1) USING 'cat /etc/passwd'",
         "USE text",
         "USE gold; DROP TABLE remaining_stops",
@@ -205,6 +219,63 @@ def test_session_begins_in_a_schema_of_the_lake_or_not_at_all(client: Any) -> No
     for schema in ("text", "gold; DROP TABLE gold.remaining_stops", "delta.`/tmp`"):
         with pytest.raises(Error, match="There is no schema"):
             client.cursor(configuration={"use:database": schema})
+
+
+def connection_to(settings: Settings) -> Any:
+    return connect("127.0.0.1", settings.sql.port, auth_mechanism="PLAIN", user="bo", password="-", timeout=2 * TIMEOUT)
+
+
+def scraped(settings: Settings) -> str:
+    return httpx.get(status(settings).places["sql_metrics"]).text
+
+
+def test_queries_and_sessions_are_counted(settings: Settings, client: Any) -> None:
+    before = exposed.samples(scraped(settings), metrics.SQL_QUERIES)
+    ask(client, "SELECT 1")
+    for sql in ("DROP TABLE gold.remaining_stops", "SELECT assert_true(count(*) < 0) FROM gold.remaining_stops"):
+        with pytest.raises(Error):
+            ask(client, sql)
+    found = scraped(settings)
+    assert exposed.exposed(found) == exposed.documented(metrics.SQL)
+    counted = {
+        outcome: count - before[outcome] for outcome, count in exposed.samples(found, metrics.SQL_QUERIES).items()
+    }
+    assert counted == {("answered",): 1, ("refused",): 1, ("failed",): 1, ("cancelled",): 0}
+    with connection_to(settings) as other, other.cursor():
+        deadline = time.monotonic() + TIMEOUT
+        while exposed.samples(scraped(settings), metrics.SQL_SESSIONS)[()] < 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
+def test_query_that_takes_too_long_is_cancelled_and_others_are_answered(settings: Settings, client: Any) -> None:
+    with connection_to(settings) as other, ThreadPoolExecutor(1) as pool:
+        began = time.monotonic()
+        endless = pool.submit(ask, other, ENDLESS)
+        while not endless.done():
+            assert ("remaining_stops",) in [row[1:2] for row in ask(client, "SHOW TABLES IN gold")]
+            time.sleep(1)
+        with pytest.raises(Error) as told:
+            endless.result()
+        assert TIMEOUT <= time.monotonic() - began < 2 * TIMEOUT
+        assert str(told.value) == (
+            f"The query took longer than {TIMEOUT} s, and was cancelled: PTS_SQL__QUERY_TIMEOUT_SECONDS allows no more."
+        )
+        assert exposed.samples(scraped(settings), metrics.SQL_QUERIES)["cancelled",] == 1
+        for each in (client, other):  # on the processors that it had
+            assert ask(each, "SELECT count(*) FROM silver.quarantine")[0][0] > 0
+
+
+def test_client_cancels_a_query_while_it_waits_for_its_rows(settings: Settings, client: Any) -> None:
+    with connection_to(settings) as other, other.cursor() as cursor, ThreadPoolExecutor(1) as pool:
+        cursor.execute(ENDLESS)
+        rows = pool.submit(cursor.fetchall)
+        time.sleep(1)
+        assert not rows.done()
+        client.service.client.CancelOperation(TCancelOperationReq(cursor._last_operation.handle))
+        with pytest.raises(Error, match=r"^The query was cancelled by its client\.$"):
+            rows.result(TIMEOUT / 2)
+        assert ask(client, "SELECT count(*) FROM silver.quarantine")[0][0] > 0
 
 
 def test_server_listens_on_the_loopback_interface_alone(settings: Settings) -> None:

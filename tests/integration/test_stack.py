@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from secrets import token_hex
 
 import httpx
 import pytest
@@ -16,13 +18,15 @@ from confluent_kafka.admin import AdminClient
 from pipelines import commands, metrics
 from pipelines.contracts.topics import TOPICS
 from pipelines.errors import BrokerUnavailable, StackError, TopicMismatch
-from pipelines.io.kafka import admin, mover
+from pipelines.io.kafka import admin, groups, mover
 from pipelines.io.kafka.connection import Connection
+from pipelines.kafka_security import PREFIX
 from pipelines.live import topics
 from pipelines.processes.pid_lock import holder
 from pipelines.settings import Broker, Kafka, Metrics, Seal, Settings
-from pipelines.settings_variables import as_variables
+from pipelines.settings_variables import as_variables, secret_variables
 from pipelines.stack import stack
+from tests.canaries import in_files, watched
 from tests.exposed import documented, exposed
 from tests.integration.pts_process import wait_until
 from tests.integration.topic_deletion import delete_topics
@@ -80,10 +84,51 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert permitted_beyond(0o077, stack_settings.home) == {}, "logs and the broker's data are nobody else's"
 
 
+def of_settings(canaries: Mapping[str, str]) -> dict[str, str]:
+    """Variables with a canary in each secret that a stack with a broker of its own may have."""
+    inside = {
+        "PTS_SPARK__SECRET_CONF": '{{"spark.hadoop.some.secret.key": "{}"}}',
+        "PTS_ALERTS__TO": "http://127.0.0.1:1/{}",
+        "PTS_AIRFLOW__DATABASE": "postgresql+psycopg2://pts:{}@127.0.0.1:1/airflow",
+    }
+    given = {variable: inside.get(variable, "{}").format(canary) for variable, canary in canaries.items()}
+    return given | {"PTS_STORAGE__ACCESS_KEY_ID": "pts", "PTS_BOARD__USER": "ada"}
+
+
+OF_BROKERS = {f"{PREFIX}{name}" for name in ("PASSWORD", "KEY_PASSWORD", "CLIENT_SECRET")}
+"""Of their canaries sees tests/integration/test_secure_broker.py."""
+
+
+def test_no_secret_of_any_setting_is_seen_while_a_stack_runs_nor_left_behind(stack_settings: Settings) -> None:
+    canaries = {name: f"canary{token_hex(16)}" for name in secret_variables() if name not in OF_BROKERS}
+    given = os.environ | as_variables(stack_settings) | of_settings(canaries)
+
+    def said(*arguments: str) -> str:
+        done = subprocess.run([*PTS, *arguments], env=given, capture_output=True, text=True, timeout=120, check=False)
+        return done.stdout + done.stderr
+
+    with watched(stack_settings.home, canaries) as seen:
+        told = [said("up", "api", "board", "--detach")]
+        alive = [service for service in stack.services(stack_settings).values() if service.is_alive]
+        assert {service.name for service in alive} == {"broker", "api", "board"}, told
+        assert in_files(stack_settings.home, canaries) == {(name, f"run/secrets/{name}") for name in canaries}
+        asked = (["settings"], ["settings", "--json"], ["status"], ["status", "--json"], ["alert", "A", "word"])
+        told += [said(*arguments) for arguments in asked]
+        told.append(said("down"))
+    assert "could not be delivered" in told[-2] or "Connection refused" in told[-2], told[-2]
+    assert [name for name, canary in canaries.items() if canary in "".join(told)] == []
+    assert {where for _, where, _ in seen.leaks} <= {"environ"}
+    services = {"cli api", "cli board", "kafka.Kafka", "supervisord"}
+    assert {each for each in services if any(each in program for program in seen.programs)} == services
+    assert [program for _, _, program in seen.leaks if any(each in program for each in services)] == []
+    assert in_files(stack_settings.home, canaries) == set()
+
+
 @pytest.mark.long
 def test_stack_that_seals_brings_the_feed_to_the_kept_topics_and_goes_on_with_it(stack_settings: Settings) -> None:
-    """Its records are of a time at which intake topics let go of them at once."""
-    settings = stack_settings.model_copy(update={"seal": Seal(enabled=True)})
+    """Its records are of a time at which intake topics delete them at once."""
+    port = unused_ports()[0]
+    settings = stack_settings.model_copy(update={"seal": Seal(enabled=True), "metrics": Metrics(seal_port=port)})
     connection = Connection.of(settings)
     intake, kept = (["ship-events-intake", "ship-routes-intake"], ["ship-events", "ship-routes"])
     seen = 0
@@ -96,9 +141,10 @@ def test_stack_that_seals_brings_the_feed_to_the_kept_topics_and_goes_on_with_it
             "seal",
             "simulate",
         }
+        assert exposed(httpx.get(f"http://127.0.0.1:{port}/metrics").text) == documented(metrics.SEAL)
         end_service(settings, "simulate")
         wait_until(
-            lambda: admin.group_offsets(connection, mover.NAME, intake) == admin.end_offsets(connection, intake), log
+            lambda: groups.group_offsets(connection, mover.NAME, intake) == admin.end_offsets(connection, intake), log
         )
         end_service(settings, "seal")
         seen = held(connection, kept)

@@ -68,7 +68,7 @@ def test_lake_of_an_earlier_commit_is_gone_on_with(upgraded: Upgraded) -> None:
 
 def test_lake_whose_job_was_killed_is_in_the_middle_of_a_batch(tmp_path: Path) -> None:
     archive.unpack(ARCHIVES / "e581be8-killed.tar.gz", tmp_path)
-    assert Gaps(tmp_path / archive.LAKE).of_kill() == TABLES[0]
+    assert Gaps(str(tmp_path / archive.LAKE)).of_kill() == TABLES[0]
 
 
 @pytest.mark.parametrize("upgraded", REFUSED, indirect=True)

@@ -68,6 +68,19 @@ class Progress:
             raise self.error
 
 
+class WaitingBatch:
+    """A batch that is under way until `ends` is set, and then fails."""
+
+    def __init__(self, error: Exception) -> None:
+        self.begins, self.ends = threading.Event(), threading.Event()
+        self._error = error
+
+    def __call__(self) -> None:
+        self.begins.set()
+        assert self.ends.wait(20)
+        raise self._error
+
+
 class Runner(LakeRunner):
     """Whose batches do what the test says."""
 
@@ -114,21 +127,15 @@ def stays_open(future: Future[None]) -> bool:
 def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    begins, ends = threading.Event(), threading.Event()
-
-    def batch() -> None:
-        begins.set()
-        assert ends.wait(20)
-        raise Stopped
-
-    job, query, progress = job_whose_batch(batch, spark, tmp_path), Query(), Progress()
+    batch, query, progress = WaitingBatch(Stopped()), Query(), Progress()
+    job = job_whose_batch(batch, spark, tmp_path)
     with ThreadPoolExecutor(2) as pool:
         end = following(job, query, progress, pool)
         under_way = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, progress))
-        assert begins.wait(20)
+        assert batch.begins.wait(20)
         progress.error = LakeUnavailable("no heartbeat")
         assert stays_open(end)
-        ends.set()
+        batch.ends.set()
         assert isinstance(under_way.exception(timeout=20), Stopped)
         assert stays_open(end), "Spark's own commit is part of the batch"
         assert not query.ends
@@ -139,13 +146,24 @@ def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_bat
 
 
 def test_no_batch_begins_once_something_has_failed(spark: SparkSession, tmp_path: Path) -> None:
-    job, query = job_of(spark, tmp_path), Query()
-    query.commits.set()
-    progress = Progress(TopicMismatch("a partition more"))
-    with pytest.raises(TopicMismatch):
-        job.follow(cast(Any, query), cast(LiveProgress, progress))
+    begun = []
+
+    def fail() -> None:
+        begun.append("a batch")
+        raise LakeUnavailable("no room")
+
+    job, progress = job_whose_batch(fail, spark, tmp_path), cast(LiveProgress, Progress())
+    for _ in range(2):
+        with pytest.raises(Stopped):
+            job.on_batch(spark, 0, progress)
+    assert begun == ["a batch"]
+
+
+def test_no_batch_begins_once_something_beside_it_has_failed(spark: SparkSession, tmp_path: Path) -> None:
+    job = job_of(spark, tmp_path)
+    fails(job, TopicMismatch("a partition more"))
     with pytest.raises(Stopped):
-        job.on_batch(spark, 0, cast(LiveProgress, progress))
+        job.on_batch(spark, 0, cast(LiveProgress, Progress()))
 
 
 def test_batch_that_failed_ends_the_job_with_the_first_failure(spark: SparkSession, tmp_path: Path) -> None:
@@ -165,22 +183,33 @@ def test_batch_that_failed_ends_the_job_with_the_first_failure(spark: SparkSessi
     assert query.ends == ["committed"]
 
 
+def test_batch_that_fails_after_something_beside_it_has_failed_hides_nothing(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    batch, query = WaitingBatch(LakeUnavailable("the second")), Query()
+    job, progress = job_whose_batch(batch, spark, tmp_path), Progress(TopicMismatch("the first"))
+    with ThreadPoolExecutor(2) as pool:
+        under_way = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, progress))
+        assert batch.begins.wait(20)
+        end = following(job, query, progress, pool)
+        assert stays_open(end), "until the batch has ended"
+        batch.ends.set()
+        assert isinstance(under_way.exception(timeout=20), Stopped)
+        query.commits.set()
+        with pytest.raises(TopicMismatch, match="the first"):
+            end.result(timeout=20)
+
+
 def test_job_whose_java_is_gone_waits_for_what_its_batch_still_does(spark: SparkSession, tmp_path: Path) -> None:
-    begins, batch_ends = threading.Event(), threading.Event()
-
-    def batch() -> None:
-        begins.set()
-        assert batch_ends.wait(20)
-        raise ConnectionRefusedError
-
-    job, query = job_whose_batch(batch, spark, tmp_path), Query()
+    batch, query = WaitingBatch(ConnectionRefusedError()), Query()
+    job = job_whose_batch(batch, spark, tmp_path)
     with ThreadPoolExecutor(2) as pool:
         pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
-        assert begins.wait(20)
+        assert batch.begins.wait(20)
         query.has_java = False
         end = following(job, query, Progress(), pool)
         assert stays_open(end)
-        batch_ends.set()
+        batch.ends.set()
         with pytest.raises(ConnectionRefusedError):
             end.result(timeout=20)
 
@@ -239,21 +268,15 @@ def test_batch_that_a_stop_cuts_off_is_no_failure(
 ) -> None:
     monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.0)
     query, stop = Query(), threading.Event()
-    has_begun, is_cancelled = threading.Event(), threading.Event()
-
-    def cancelled() -> None:
-        has_begun.set()
-        assert is_cancelled.wait(20)
-        raise RuntimeError("Job 22 cancelled: the query was stopped")
-
-    job = job_whose_batch(cancelled, spark, tmp_path, stop)
+    batch = WaitingBatch(RuntimeError("Job 22 cancelled: the query was stopped"))
+    job = job_whose_batch(batch, spark, tmp_path, stop)
     with ThreadPoolExecutor(1) as pool:
-        batch = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
-        assert has_begun.wait(20)
+        under_way = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
+        assert batch.begins.wait(20)
 
         def cancel() -> None:
-            is_cancelled.set()
-            assert isinstance(batch.exception(timeout=20), Stopped)
+            batch.ends.set()
+            assert isinstance(under_way.exception(timeout=20), Stopped)
 
         monkeypatch.setattr(query, "stop", cancel)
         stop.set()

@@ -82,7 +82,7 @@ def test_log_that_holds_what_was_read_is_gone_on_with(monkeypatch: pytest.Monkey
     ],
     ids=["value", "no value", "key", "time", "a hole", "none"],
 )
-def test_log_that_holds_another_record_where_the_lake_stands_is_refused(
+def test_log_that_holds_another_record_at_the_position_of_the_lake_is_refused(
     monkeypatch: pytest.MonkeyPatch, there: Message
 ) -> None:
     with pytest.raises(LogTruncated, match="ship-events/1 holds another record at offset 2"):

@@ -171,7 +171,7 @@ def test_log_that_does_not_hold_what_comes_next_is_refused(
         position(LAST, FITTING, begin, end)
 
 
-def test_log_that_ends_just_where_the_lake_stands_is_accepted() -> None:
+def test_log_that_ends_just_at_the_position_of_the_lake_is_accepted() -> None:
     at_the_edge: Offsets = {"ship-events": {0: 50, 1: 40}}
     assert position(LAST, FITTING, begin=at_the_edge, end=at_the_edge) == at_the_edge
 

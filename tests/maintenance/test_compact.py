@@ -113,7 +113,7 @@ def test_what_was_written_after_the_ledgers_last_row_stays(root: str) -> None:
     assert readable(root, until=PAST + 3) == {PAST, PAST + 1, PAST + 2, PAST + 3}
 
 
-def test_fence_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped(root: str) -> None:
+def test_as_of_batch_of_a_replay_that_is_not_promoted_can_be_read_until_it_is_dropped(root: str) -> None:
     Replays(root).save(replay(fence=EARLY_BATCH))
     assert compact(root, NO_TIME).replays == ("fix",)
     assert readable(root) == {EARLY_VERSION, PAST, PAST + 1}
@@ -143,19 +143,20 @@ def test_version_that_the_log_has_lost_is_no_reason_to_fail(root: str) -> None:
     compact(root, NO_TIME)
 
 
-def test_table_is_not_joined_when_a_commit_would_take_a_needed_version_out_of_the_log(
-    root: str, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("checkpoint", "left"), [(PAST, None), (PAST + 1, PAST)])
+def test_old_commits_leave_the_log_but_for_those_of_a_version_that_is_needed(
+    root: str, checkpoint: int, left: int | None
 ) -> None:
-    monkeypatch.setattr(files, "MANY_SMALL", 1)
-    Replays(root).save(replay(fence=EARLY_BATCH))
-    DeltaTable(f"{root}/silver/ship_events").create_checkpoint()
+    DeltaTable(f"{root}/silver/ship_events", version=checkpoint).create_checkpoint()
+    log = Path(root, "silver", "ship_events", "_delta_log")
     then = time.time() - 31 * DAY.total_seconds()
-    for file in Path(root, "silver", "ship_events", "_delta_log").iterdir():
+    for file in log.iterdir():
         os.utime(file, (then, then))
     (table,) = [each for each in compact(root, NO_TIME).tables if each.table == SCANS]
-    assert table.left == "version 1 is needed, and a commit now would delete it from the log"
-    assert table.after.files == table.before.files
-    assert readable(root) == {EARLY_VERSION, PAST, PAST + 1}
+    told = f"version {left} is needed, and would be deleted from the log with others older than 30 days"
+    assert table.left == (told if left else None)
+    assert (log / f"{0:020d}.json").exists() == bool(left)
+    assert PAST in readable(root)
 
 
 def test_second_run_does_nothing(root: str, monkeypatch: pytest.MonkeyPatch) -> None:

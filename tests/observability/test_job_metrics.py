@@ -208,7 +208,7 @@ def test_batch_that_cannot_be_counted_holds_up_no_batch_and_not_the_next_one(
         raise OSError("a disk")
 
     with JobMetrics(root) as made:
-        monkeypatch.setattr(made._freshness, "batch_done", observe)
+        monkeypatch.setattr(made.freshness, "batch_done", observe)
         made.batch_done(row, 1.0, PHASES)
         assert is_counting.wait(20)
         made.batch_done(row, 1.0, PHASES)  # returns, while the first is not counted

@@ -12,13 +12,14 @@ import pytest
 from openlineage.client.event_v2 import RunState
 
 from pipelines import commands
-from pipelines.cli import history, operations
+from pipelines.cli import history, main, operations
 from pipelines.commands import Command
 from pipelines.errors import Interrupted, LakeMismatch
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka.log import OffsetRange
-from pipelines.observability.job_lineage import JobLineage
+from pipelines.observability.job_lineage import JobLineage, SealLineage
 from pipelines.observability.lineage import LineageRun, told_of
+from pipelines.observability.sealed_batch import SealedBatch
 from pipelines.observability.touched import touched
 from pipelines.settings import Lineage, Settings
 from pipelines.state.ledger import Ledger, LedgerRow
@@ -41,8 +42,9 @@ GIVEN: dict[type[Command], dict[str, Any]] = {
     commands.ReplayRollback: {"replay_id": "fix"},
     commands.ReplayVerify: {},
     commands.QuarantineRedrive: {"reasons": ("bad_type",)},
+    commands.Erase: {"tracking_number": 4711},
 }
-"""The commands of which lineage is told, beside the job."""
+"""The commands of which lineage is told, beside the job and sealing."""
 
 
 @pytest.fixture
@@ -76,7 +78,7 @@ def last_row(settings: Settings) -> LedgerRow:
 
 def test_commands_that_are_told_of_are_those_of_which_it_is_known_what_they_touch() -> None:
     """A command that writes tables and calls its job in another way would not be in the events."""
-    told = (inspect.getsource(module).count("told(job.run, command)") for module in (history, operations))
+    told = (inspect.getsource(module).count("told(job.run, command)") for module in (history, main, operations))
     assert sum(told) == len(GIVEN)
     with pytest.raises(TypeError, match="Health"):
         touched(commands.Health(), Settings())
@@ -91,12 +93,22 @@ def test_each_command_tells_when_it_begins_and_ends(kind: type[Command], setting
     assert (begin["eventType"], end["eventType"]) == ("START", "COMPLETE")
     assert begin["run"]["runId"] == end["run"]["runId"]
     assert begin["job"]["name"] == ".".join(("pts", *command.words))
-    assert begin["inputs"]
+    assert bool(begin["inputs"]) == (kind is not commands.Erase)
     wanted = touched(command, settings)
     assert [each["name"] for each in end["outputs"]] == [
-        each.path for each in wanted.outputs if Path(each.path).exists()
+        *wanted.writes,
+        *(each.path for each in wanted.outputs if Path(each.path).exists()),
     ]
-    assert all("version" in each["facets"] for each in end["outputs"])
+    assert all("version" in each["facets"] for each in end["outputs"] if each["namespace"] == "file")
+
+
+def test_erasure_does_not_say_of_whom(settings: Settings) -> None:
+    with told_of(commands.Erase(tracking_number=987_654_321_987), settings):
+        pass
+    assert [(each["namespace"], each["name"]) for each in events(settings.lineage_file)[0]["outputs"]] == [
+        (f"kafka://{settings.bootstrap_servers}", "package-reports")
+    ]
+    assert "987654321987" not in settings.lineage_file.read_text()
 
 
 def test_tables_are_described_once_and_have_the_version_that_came_of_it(settings: Settings) -> None:
@@ -197,6 +209,21 @@ def test_job_tells_now_and_then_of_all_batches_since(settings: Settings) -> None
     assert {name: version for name, version in versions(settings.lake_root, end).items() if name in row.tables} == {
         name: state.version for name, state in row.tables.items()
     }
+
+
+def test_sealing_tells_what_it_has_read_of_the_intake_topics(settings: Settings) -> None:
+    moments = iter([0.0, 4.0, 12.0, 12.0, 13.0])
+    with SealLineage(commands.Seal(), settings, lambda: next(moments)) as sealing:
+        for first in (0, 10, 20):
+            sealing.batch_done(SealedBatch({}, (("ship-events-intake", 0, first, first + 10),), {}))
+            sealing.batch_done(SealedBatch({}, (), {}))
+    begin, running, end = events(settings.lineage_file)
+    assert [each["eventType"] for each in (begin, running, end)] == ["START", "RUNNING", "COMPLETE"]
+    assert begin["job"]["facets"]["jobType"]["processingType"] == "STREAMING"
+    assert [each["name"] for each in begin["inputs"]] == ["ship-events-intake", "ship-routes-intake"]
+    assert [each["name"] for each in begin["outputs"]] == ["ship-events", "ship-routes"]
+    assert read_of(running) == [("ship-events-intake", 0, 0, 20)]
+    assert read_of(end) == [("ship-events-intake", 0, 20, 30)]
 
 
 def test_job_that_fails_tells_that_and_its_last_batches(settings: Settings) -> None:

@@ -66,6 +66,13 @@ def test_it_listens_on_the_loopback_interface_alone_and_has_no_examples(tmp_path
     assert "Simple" not in found["AIRFLOW__CORE__AUTH_MANAGER"]
 
 
+def test_it_may_listen_elsewhere_and_its_tasks_still_reach_it(tmp_path: Path) -> None:
+    for host, reached in (("0.0.0.0", "127.0.0.1"), ("10.0.0.7", "10.0.0.7")):
+        found = airflow.environment(Settings(home=tmp_path, airflow=Airflow(host=host)), {})
+        assert found["AIRFLOW__API__HOST"] == host
+        assert found["AIRFLOW__CORE__EXECUTION_API_SERVER_URL"] == f"http://{reached}:8080/execution/"
+
+
 def test_airflow_that_nobody_started_is_not_well() -> None:
     assert not airflow.is_healthy(Settings(airflow=Airflow(port=unused_ports()[0])))
 

@@ -13,7 +13,7 @@ from pipelines.state.replay_records import Replays
 from pipelines.tables import TABLES
 from tests.comparison import expected_rows
 from tests.replay.offline import PACK, Offline
-from tests.saboteur import CHANGES_OF_PLACE, Saboteur
+from tests.saboteur import OF_A_SWAP, Saboteur
 
 
 def test_build_that_is_cut_off_after_any_write_goes_on(
@@ -34,7 +34,7 @@ def test_promotion_that_is_cut_off_after_any_step_is_finished_and_the_live_job_w
     lake = replayed_lake
     before = last_row(lake)
     monkeypatch.setattr(swap, "AT_ONCE", 1)
-    saboteur = Saboteur(monkeypatch, *CHANGES_OF_PLACE)
+    saboteur = Saboteur(monkeypatch, *OF_A_SWAP)
     refused = 0
     for _ in saboteur.crashes(lambda: promote.run(ReplayPromote(replay_id="fix"), lake.settings), crash_every):
         if not Replays(lake.settings.lake_root).load("fix").under_way:

@@ -15,6 +15,7 @@ from pipelines.tables import GOLD_CARRIER_THROUGHPUT
 from tests.frames import table_frame
 
 TABLE = GOLD_CARRIER_THROUGHPUT
+ALL_BUT_CARRIER = [name for name in TABLE.column_names if name != "carrier_code"]
 Row = tuple[str | None, str | None, int]
 
 
@@ -82,6 +83,7 @@ def test_two_empty_tables_are_equal(spark: SparkSession, tmp_path: Path) -> None
         pytest.param([("A", "IT", 2)], ["scan_count"], 0, id="declared-column"),
         pytest.param([("A", "IT", 2)], ["window_end"], 1, id="other-column"),
         pytest.param([("B", "IT", 1)], ["scan_count"], 2, id="a-column-is-no-row"),
+        pytest.param([("A", "IT", 1), (None, "IT", 1)], ALL_BUT_CARRIER, 1, id="a-row-with-a-null-in-the-other-column"),
         pytest.param([("B", "IT", 1)], TABLE.column_names, 0, id="whole-table"),
     ],
 )

@@ -42,7 +42,7 @@ def test_plan_up_to_an_earlier_batch_reads_less(lake: Offline) -> None:
     assert sum(found.records.values()) == len(PACK.batches[0])
 
 
-def test_batch_that_is_not_there_is_no_fence(lake: Offline) -> None:
+def test_batch_that_is_not_there_is_no_as_of_batch(lake: Offline) -> None:
     with pytest.raises(NotFound, match="no batch 99"):
         plan.run(ReplayPlan(at_batch=99), lake.settings)
 
@@ -61,14 +61,14 @@ def test_too_little_disk_is_refused_with_what_is_needed(lake: Offline, monkeypat
         plan.run(ReplayPlan(), lake.settings)
 
 
-def test_log_that_ends_before_the_fence_is_refused(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_log_that_ends_before_the_as_of_batch_is_refused(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
     shorter = {topic: dict.fromkeys(partitions, 1) for topic, partitions in lake.offsets("end").items()}
     monkeypatch.setattr(plan, "end_offsets", lambda _servers, _topics: shorter)
     with pytest.raises(LogTruncated, match="ends at offset 1, but the lake has read up to"):
         plan.run(ReplayPlan(), lake.settings)
 
 
-def test_replay_that_was_begun_goes_on_only_to_its_fence_and_with_its_code(
+def test_replay_that_was_begun_goes_on_only_to_its_as_of_batch_and_with_its_code(
     lake: Offline, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fence = build.run(ReplayBuild(replay_id="first"), lake.settings).fence

@@ -175,7 +175,7 @@ def test_catch_up_tables_are_swapped_where_they_are_and_the_next_batches_bring_t
 
 
 @pytest.mark.usefixtures("reports_are_large")
-def test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change_places(overtaken: Offline) -> None:
+def test_large_reports_that_wait_are_brought_up_on_both_sides_before_the_swap(overtaken: Offline) -> None:
     """Else who follows package-reports would be told of what was before."""
     overtaken.feed()
     ledger = Ledger(Lake(overtaken.spark, overtaken.settings.lake_root))
@@ -183,9 +183,11 @@ def test_large_reports_that_wait_are_brought_up_on_both_sides_before_they_change
     assert waits is not None
     assert waits.tables["gold.remaining_stops"].position < waits.batch_id
     batch_id, right = promote_only(overtaken).batch_id, expected_rows(PACK.records)["gold.remaining_stops"]
-    last = ledger.last()
+    last, before = ledger.last(), ledger.row(batch_id - 1)
     assert last is not None
     assert last.tables["gold.remaining_stops"].position == batch_id
+    assert before is not None
+    assert before.tables["gold.remaining_stops"].position == before.batch_id
     assert overtaken.tables()["gold.remaining_stops"] == right
     told = sent_reports(overtaken)
     assert told

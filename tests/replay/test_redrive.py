@@ -14,7 +14,7 @@ from pyspark.sql import functions as F
 from pipelines.checks import verify as ledger_proof
 from pipelines.commands import QuarantineRedrive, QuarantineShow, ReplayPromote, ReplayRollback, ReplayVerify, Verify
 from pipelines.contracts.rules import Reason
-from pipelines.engine import micro_batch
+from pipelines.engine import record_tasks
 from pipelines.errors import LakeMismatch, NotCompared
 from pipelines.io.delta import delta_rs
 from pipelines.io.duckdb.reader import LakeReader
@@ -44,9 +44,11 @@ def wrong_rule() -> Iterator[None]:
             "reason", F.when(is_taken, Reason.MALFORMED.value).otherwise(reason)
         )
 
+    record_tasks.judged_columns.cache_clear()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(micro_batch, "judged", wrong)
+        patch.setattr(record_tasks, "judged", wrong)
         yield
+    record_tasks.judged_columns.cache_clear()
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,7 @@ def test_redrive_that_was_cut_off_starts_over_or_is_finished_by_the_command_that
         with pytest.raises(Crashed):
             redrive.run(MALFORMED, lake.settings)
     with monkeypatch.context() as patch:
-        Saboteur(patch, (delta_rs, "end_take_over"), limit=14)
+        Saboteur(patch, (delta_rs, "end_swap_in"), limit=14)
         with pytest.raises(Crashed):
             redrive.run(MALFORMED, lake.settings)
     with pytest.raises(LakeMismatch, match=r"pts replay promote (redrive-\d+)") as refused:

@@ -25,9 +25,7 @@ def test_replay_in_batches_of_another_size_is_identical(lake: Offline, size: int
     assert verify.run(ReplayVerify(), lake.settings.model_copy(update={"replay": replay})).verdict == "identical"
 
 
-def test_replay_that_does_not_stand_at_its_fence_is_not_compared(
-    lake: Offline, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_replay_that_is_not_at_its_as_of_batch_is_not_compared(lake: Offline, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(build.ReplayJob, "run", lambda *_: None)
         patch.setattr(build.ReplayJob, "is_done", False)

@@ -45,7 +45,7 @@ def test_request_only_plans_unless_it_says_otherwise(monkeypatch: pytest.MonkeyP
         b'{"requestId": "a", "dryRun": "no"}', b'{"requestId": "a", "tables": []}', b'{"requestId": "a", "fence": -1}',
     ],
 )  # fmt: skip
-def test_message_that_is_no_request_is_named_and_the_others_are_heard(
+def test_message_that_is_no_request_is_named_and_the_others_are_answered(
     value: bytes | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     found = asked(monkeypatch, value, b'{"requestId": "good"}')

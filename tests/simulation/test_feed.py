@@ -15,8 +15,8 @@ import pytest
 from pipelines.contracts.rules import Reason, Status
 from pipelines.simulation.feed import Record, feed
 from pipelines.simulation.units import DAY_MS, HOUR_MS, MINUTE_MS
-from pipelines.simulation.wire import Format
 from pipelines.simulation.world import PLACES
+from pipelines.wire_format import WireFormat
 from tests.oracle.judge import Row, judge
 from tests.oracle.records import LogRecord
 from tests.oracle.rejection import RejectedError
@@ -40,17 +40,17 @@ def digest(records: Iterable[Record]) -> str:
 
 
 @cache
-def whole_feed(wire_format: Format) -> tuple[Record, ...]:
+def whole_feed(wire_format: WireFormat) -> tuple[Record, ...]:
     return tuple(feed(42, PACKAGES, START, wire_format, wire_format))
 
 
 @cache
-def judged(wire_format: Format) -> tuple[tuple[Record, Row | str], ...]:
+def judged(wire_format: WireFormat) -> tuple[tuple[Record, Row | str], ...]:
     """Each record with the row that it makes, or the reason to refuse it, as the tests' oracle sees it."""
     return tuple((record, verdict(record, at, wire_format)) for at, record in enumerate(whole_feed(wire_format)))
 
 
-def verdict(record: Record, offset: int, wire_format: Format) -> Row | str:
+def verdict(record: Record, offset: int, wire_format: WireFormat) -> Row | str:
     try:
         return judge(LogRecord(record.topic, 0, offset, record.timestamp_ms, record.key, record.value), wire_format)
     except RejectedError as error:
@@ -94,7 +94,7 @@ def test_records_are_in_the_order_of_their_timestamps_and_within_six_weeks() -> 
 
 
 @pytest.mark.parametrize("wire_format", ["csv", "json"])
-def test_every_reason_of_the_quarantine_occurs_in_both_topics_and_hits_few_records(wire_format: Format) -> None:
+def test_every_reason_of_the_quarantine_occurs_in_both_topics_and_hits_few_records(wire_format: WireFormat) -> None:
     reasons: dict[str, Counter[str]] = defaultdict(Counter)
     for record, row in judged(wire_format):
         if isinstance(row, str):
@@ -105,7 +105,7 @@ def test_every_reason_of_the_quarantine_occurs_in_both_topics_and_hits_few_recor
 
 
 def test_both_formats_tell_the_same_story() -> None:
-    def story(wire_format: Format) -> list[tuple[str, bytes | None, int]]:
+    def story(wire_format: WireFormat) -> list[tuple[str, bytes | None, int]]:
         return [(record.topic, record.key, record.timestamp_ms) for record in whole_feed(wire_format)]
 
     assert story("csv") == story("json")

@@ -17,5 +17,5 @@ def test_word_of_all_pages_comes_once_airflow_answers(tmp_path: Path) -> None:
     screen: Any = Screen()
     settings, said = Settings(home=tmp_path), list[str | None]()
     watch: Any = [[], [AirflowReady("http://there")], []]
-    assert len(list(demo._rounds(watch, DemoView(), settings, screen))) == 3
+    assert len(list(demo.rounds(watch, DemoView(), settings, screen))) == 3
     assert said == ["http://there, as admin"]

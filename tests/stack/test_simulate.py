@@ -55,7 +55,7 @@ def command(**parameters: object) -> Simulate:
     return Simulate.model_validate({"seed": 5, "packages": 300, "rate": 0, "start": START, **parameters})
 
 
-def test_sealed_feed_goes_on_also_where_its_intake_has_let_go_of_records(
+def test_sealed_feed_goes_on_also_where_its_intake_has_deleted_records(
     log: MemoryLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begin, end = {0: 500, 1: 200}, {0: 600, 1: 200}

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import settings_variables
-from pipelines.errors import BrokerUnavailable, InvalidInput, StackError
+from pipelines import commands, settings_variables
+from pipelines.errors import AccessRefused, BrokerUnavailable, InvalidInput, StackError
 from pipelines.io.kafka.connection import secrets_of
 from pipelines.kafka_security import Security
 from pipelines.processes.log_tail import LogTail
@@ -22,6 +22,7 @@ from pipelines.processes.supervisor import CONFIGURATION, SERVICES, Supervisor
 from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Settings, SqlServer
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
+from tests.tls import tls_port
 
 AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
 EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092", security=Security(protocol="SSL"))
@@ -33,7 +34,7 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = guarded(pid_file, [sys.executable, "-c", "import time; time.sleep(60)"])
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while holder(pid_file) != process.pid and time.monotonic() < deadline:
             time.sleep(0.02)
         yield process
@@ -93,7 +94,7 @@ def test_sealer_is_listed_where_fields_are_sealed_and_wherever_it_runs(tmp_path:
     with process_holding(tmp_path / "run" / "seal.pid") as sealer:
         assert stack.services(open_)["seal"].pid == sealer.pid
         stack.stop(open_, lambda _: None)
-        assert sealer.wait(timeout=10) != 0
+        assert sealer.wait(timeout=60) != 0
 
 
 def test_broker_beside_an_external_one_is_refused() -> None:
@@ -185,7 +186,7 @@ def test_process_that_its_supervisor_left_behind_is_found_refused_and_stopped(tm
 
         assert stack.stop(settings, print)
 
-        assert orphan.wait(timeout=5) == -15
+        assert orphan.wait(timeout=60) == -15
     assert not stack.stop(settings, print)
 
 
@@ -266,6 +267,21 @@ def test_secrets_of_the_secure_profile_are_made_once_and_for_this_user_alone(tmp
     assert permitted_beyond(0o077, secrets_of(tmp_path)) == {}
     assert broker.prepare(settings) == passwords
     assert broker.prepare(Settings(home=tmp_path)) == {}
+
+
+def test_certificate_that_ran_out_under_a_broker_is_renewed_and_the_broker_has_to_start_again(tmp_path: Path) -> None:
+    secure = Settings(home=tmp_path, profile="secure")
+    broker.prepare(secure)
+    folder = secrets_of(tmp_path)
+    (folder / "broker.pem").unlink()
+    certificates.renew(folder, datetime.now(UTC) - timedelta(days=365))
+    with tls_port(folder) as there:
+        secure = secure.model_copy(update={"broker": Broker(port=there.port)})
+        for _ in range(2):  # the second time, there is nothing left to renew
+            with pytest.raises(AccessRefused, match=r"`pts down`, then `pts up`\. .* has expired"):
+                certificates.run(commands.Certificates(), secure)
+    assert certificates.expires_at(folder / "broker.pem") > datetime.now(UTC)
+    assert certificates.run(commands.Certificates(), secure), "where no broker runs, it is renewed, and that is all"
 
 
 def test_data_that_was_begun_without_logins_is_refused_in_the_secure_profile(

@@ -38,7 +38,7 @@ def test_stack_without_airflow_does_not_wait_for_it(tmp_path: Path, monkeypatch:
 def test_airflow_that_starts_no_task_is_told_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(airflow, "is_healthy", lambda _settings: True)
     monkeypatch.setattr(airflow, "idle", lambda _settings: "look there")
-    of_airflow = Watch(Settings(home=tmp_path), PARTS)._airflow()
+    of_airflow = Watch(Settings(home=tmp_path), PARTS).airflow_events()
 
     assert next(of_airflow) == [AirflowReady(URL)]
     assert next(of_airflow) == [AirflowIdle("look there")]

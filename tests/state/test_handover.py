@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,17 @@ from pipelines.commands import ReplayPromote
 from pipelines.errors import AnotherWriter, LakeMismatch, PtsError, error_of
 from pipelines.state import handover as module
 from pipelines.state.exclusion import deleting_files
-from pipelines.state.handover import Handover, HandoverReply, HandoverRequest, Refusal, handed_over, waiting_request
+from pipelines.state.handover import (
+    Handover,
+    HandoverReply,
+    HandoverRequest,
+    Refusal,
+    handed_over,
+    stand_by,
+    waiting_request,
+)
 from pipelines.state.replay_records import Promoted, Replays
-from pipelines.state.writer_lease import WriterLease, writer_lease
+from pipelines.state.writer_lease import WriterLease, locked, writer_lease
 
 PROMOTE = ReplayPromote(replay_id="fix")
 DONE = Promoted("fix", 7, {"silver.ship_events": 3}, 0.5)
@@ -144,7 +153,7 @@ def test_note_of_a_holder_that_died_is_not_that_of_the_next(tmp_path: Path) -> N
         assert waiting_request(str(tmp_path)) is None
 
 
-def test_reply_of_a_job_that_ended_with_it_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reply_of_a_job_that_ended_with_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     acquire = WriterLease.acquire
 
     def acquire_after_the_reply(lease: WriterLease) -> None:
@@ -183,7 +192,7 @@ def test_job_that_has_handed_over_says_who_has_the_lease_until_it_is_back_or_a_s
                 assert not waiting.done()
                 told += capsys.readouterr().err
             (stop if is_stopped else is_done).set()
-            assert waiting.result(timeout=10) is not is_stopped
+            assert waiting.result(timeout=60) is not is_stopped
             if not is_stopped:
                 with pytest.raises(AnotherWriter), writer_lease(str(tmp_path)):
                     pass
@@ -227,3 +236,45 @@ def test_second_command_that_wants_the_lease_is_refused_at_once(tmp_path: Path) 
         handed_over(str(tmp_path)),
     ):
         pass
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A standby looks more often."""
+    monkeypatch.setattr(module, "LOOKS_APART_SECONDS", 0.01)
+
+
+def test_standby_takes_the_lease_when_nobody_has_it_any_more(
+    tmp_path: Path, pool: ThreadPoolExecutor, hurried: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    standby = WriterLease(str(tmp_path))
+    with writer_lease(str(tmp_path)):
+        waiting = pool.submit(stand_by, standby, threading.Event())
+        time.sleep(0.1)
+        assert not waiting.done()
+    assert waiting.result(10)
+    with pytest.raises(AnotherWriter), writer_lease(str(tmp_path)):
+        pass
+    standby.release()
+    told = f"This job stands by: process {os.getpid()} already writes the lake {tmp_path}."
+    assert capsys.readouterr().err.count(told) == 1
+
+
+def test_standby_leaves_the_lease_to_the_command_that_asks_for_it(
+    tmp_path: Path, pool: ThreadPoolExecutor, hurried: None
+) -> None:
+    standby = WriterLease(str(tmp_path))
+    with closing(locked(str(tmp_path), module.REQUEST, "")):
+        waiting = pool.submit(stand_by, standby, threading.Event())
+        time.sleep(0.1)
+        assert not waiting.done()
+    assert waiting.result(10)
+    standby.release()
+
+
+def test_standby_that_is_stopped_has_nothing(tmp_path: Path, pool: ThreadPoolExecutor, hurried: None) -> None:
+    stop = threading.Event()
+    with writer_lease(str(tmp_path)):
+        waiting = pool.submit(stand_by, WriterLease(str(tmp_path)), stop)
+        stop.set()
+        assert not waiting.result(10)

@@ -9,7 +9,8 @@ from deltalake import write_deltalake
 
 from pipelines.errors import NotFound
 from pipelines.io.duckdb.reader import LakeReader
-from pipelines.state.snapshots import is_settled, recreated_tables, snapshot
+from pipelines.state import snapshots
+from pipelines.state.snapshots import is_settled, newest_of, recreated_tables, snapshot
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 MOMENT = pa.timestamp("us", "UTC")
@@ -92,6 +93,23 @@ def test_incomplete_batch_says_which_table_stood_where_and_which_batches_are_com
     batch(tmp_path, 4, version=5)
     with pytest.raises(NotFound, match=r"The nearest at which they do: 0 and 4\.$"):
         snapshot(str(tmp_path), 2)
+
+
+@pytest.mark.parametrize("recent", [1, 1_000])
+def test_newest_batch_is_the_same_however_few_rows_are_looked_through_first(
+    recent: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows after the first that has a table at a batch may have another version of it there, as of a compaction."""
+    monkeypatch.setattr(snapshots, "RECENT", recent)
+    batch(tmp_path, 0, version=3)
+    for number in (1, 2, 3):
+        batch(tmp_path, number, version=number + 3, windows=(number + 3, 0))
+    root = str(tmp_path)
+    assert snapshot(root).versions == {"gold.remaining_stops": 3, "gold.stop_activity": 3}
+    found = newest_of(root, ["gold.stop_activity"])
+    assert (found.batch_id, found.committed_at, found.versions) == (0, NOON, {"gold.stop_activity": 3})
+    batch(tmp_path, 4, version=7)
+    assert snapshot(root).batch_id == newest_of(root, ["gold.stop_activity"]).batch_id == 4
 
 
 def test_ledger_without_a_complete_batch_has_no_snapshot(tmp_path: Path) -> None:

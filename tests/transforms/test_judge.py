@@ -11,8 +11,8 @@ from pipelines.contracts.examples import ACCEPTED, WIRE_FORMATS, Example, load_e
 from pipelines.contracts.rules import FUTURE_TOLERANCE
 from pipelines.contracts.topics import INPUT_TOPICS, MAX_NUMBER_DIGITS, SHIP_EVENTS, Topic
 from pipelines.contracts.wire import Wire
-from pipelines.simulation.wire import Format
 from pipelines.transforms.judge import judged
+from pipelines.wire_format import WireFormat
 from tests.frames import record_frame
 from tests.oracle.json_object import MAX_JSON_DEPTH
 from tests.oracle.judge import judge
@@ -25,7 +25,7 @@ from tests.oracle.rejection import RejectedError
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
 @pytest.mark.parametrize("topic", INPUT_TOPICS, ids=lambda topic: topic.name)
 def test_examples_get_their_verdicts(
-    spark: SparkSession, topic: Topic, wire_format: Format, needs_offset: bool
+    spark: SparkSession, topic: Topic, wire_format: WireFormat, needs_offset: bool
 ) -> None:
     wire, examples = Wire(wire_format, needs_offset), load_examples(topic.name, wire_format)
     records = record_frame(

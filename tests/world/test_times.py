@@ -79,7 +79,7 @@ def test_no_time_of_a_record_stops_the_job_or_blinds_a_reader(spark: SparkSessio
     assert max(record.timestamp_ms for record in log) == EDGES[-1]
     assert_lake_equals_log(settings.lake_root, log)
     verify.run(commands.Verify(), settings)
-    report = explanation(1, settings).found.report
+    report = explanation(1, settings).package.report
     assert report
     assert (report["current_stop_id"], report["end_stop_id"]) == (4, 99), "a time at the end of the year 9999 is one"
     rejected = {(row["kafka_topic"], row["reason"]): row["record_count"] for row in quarantine.listed(settings)}

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from infra.setup import Jar, download, write_java_home
 from lab.benchmarks.made_once import PEERS, digest_of, once
+from pipelines.java_runtime import JAVA
 
 HERE = Path(__file__).resolve().parent
 FLINK = PEERS / "flink"
@@ -34,14 +35,14 @@ class PeerJar(Jar):
 
 def set_up() -> None:
     """Downloads and compiles what is missing. Ends the process with a sentence when it cannot."""
-    java = write_java_home()
+    write_java_home()
     jars = list(locked_jars())
     if missing := [jar for jar in jars if not jar.is_in_place()]:
         sys.stderr.write(f"benchmarks: downloading {len(missing)} jars for Flink\n")
-        download(java, list(missing))
+        download(list(missing))
     once(DISTRIBUTION, digest_of(HERE / "requirements.txt"), _download_distribution)
     sources = sorted((HERE / "java").glob("*.java"))
-    once(CLASSES, digest_of(*sources, HERE / "requirements.txt"), lambda folder: _compile(java, sources, folder))
+    once(CLASSES, digest_of(*sources, HERE / "requirements.txt"), lambda folder: _compile(sources, folder))
 
 
 def version() -> str:
@@ -78,12 +79,12 @@ def _download_distribution(folder: Path) -> None:
                         shutil.copyfileobj(jar, file)
 
 
-def _compile(java: Path, sources: list[Path], folder: Path) -> None:
+def _compile(sources: list[Path], folder: Path) -> None:
     """With Eclipse's compiler, because the product's Java is a runtime without one."""
     compiler = next(jar.path for jar in locked_jars() if jar.name == "ecj")
     options = ["-proc:none", "-nowarn", "-source", JAVA_RELEASE, "-target", JAVA_RELEASE]
     places = ["-classpath", ":".join(map(str, DISTRIBUTION.glob("*.jar"))), "-d", str(folder)]
-    command = [str(java), "-jar", str(compiler), *options, *places, *map(str, sources)]
+    command = [str(JAVA), "-jar", str(compiler), *options, *places, *map(str, sources)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"benchmarks: the functions for Flink do not compile:\n{done.stdout}{done.stderr}")

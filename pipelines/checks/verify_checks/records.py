@@ -4,12 +4,19 @@ from pipelines.checks.verify_checks.check import Check, Stage, coordinates
 from pipelines.contracts.rules import SCAN_IDENTITY
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES
 
-BRONZE = "('bronze.' || replace(kafka_topic, '-', '_'))"
-SILVER = "('silver.' || replace(kafka_topic, '-', '_'))"
 EXAMPLE = f"{coordinates('kafka_topic')} AS example"
 IN_ORDER = "ORDER BY batch_id, kafka_topic, kafka_partition, kafka_offset"
 OF_A_BATCH = "FROM batch_total WHERE expected <> found ORDER BY batch_id, kafka_topic"
 IDENTITY = ", ".join(SCAN_IDENTITY)
+
+
+def _name_of_table(layer: str) -> str:
+    """SQL: the name of the table of a layer that has the records of a row's topic."""
+    cases = " ".join(f"WHEN '{topic.name}' THEN '{layer}.{topic.table_name}'" for topic in INPUT_TOPICS)
+    return f"(CASE kafka_topic {cases} END)"
+
+
+BRONZE, SILVER = _name_of_table("bronze"), _name_of_table("silver")
 
 
 def _coordinates_of(table: str, is_bronze: int = 0, is_silver: int = 0, is_quarantine: int = 0) -> str:
@@ -20,8 +27,8 @@ def _coordinates_of(table: str, is_bronze: int = 0, is_silver: int = 0, is_quara
 
 
 SOURCES = " UNION ALL ".join(
-    [_coordinates_of(f"bronze.{topic.name.replace('-', '_')}", is_bronze=1) for topic in INPUT_TOPICS]
-    + [_coordinates_of(f"silver.{topic.name.replace('-', '_')}", is_silver=1) for topic in INPUT_TOPICS]
+    [_coordinates_of(f"bronze.{topic.table_name}", is_bronze=1) for topic in INPUT_TOPICS]
+    + [_coordinates_of(f"silver.{topic.table_name}", is_silver=1) for topic in INPUT_TOPICS]
     + [_coordinates_of("silver.quarantine", is_quarantine=1)]
 )
 

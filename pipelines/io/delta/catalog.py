@@ -3,13 +3,12 @@
 import json
 from collections.abc import Mapping
 
-from deltalake import DeltaTable
 from pyspark.sql import types as T
 
 from pipelines.errors import InvalidInput, LakeMismatch
 from pipelines.io.delta import delta_rs, duck
 from pipelines.io.delta.definition import differences, outgrown_constraints, schema_of
-from pipelines.io.delta.delta_table import MISREAD_PATH, Tables
+from pipelines.io.delta.delta_table import MISREAD_PATH, OpenTable, Tables
 from pipelines.io.delta.table_log import TableLog
 from pipelines.io.storage.files import files_at
 from pipelines.tables import Table
@@ -73,7 +72,7 @@ class Catalog:
     def log(self, table: Table) -> TableLog:
         return TableLog(self.path(table))
 
-    def newest(self, table: Table) -> DeltaTable:
+    def newest(self, table: Table) -> OpenTable:
         """The table, opened, at its newest version. Raises `LakeMismatch` when its log cannot be read."""
         return self._tables.newest(self.path(table))
 

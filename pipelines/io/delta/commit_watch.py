@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from pipelines.errors import LakeMismatch
-from pipelines.io.delta import delta_rs
+from pipelines.io.delta import delta_rs, writer_term
 from pipelines.io.delta.catalog import Catalog, remedy
 from pipelines.io.delta.table_log import Change, Transaction
 from pipelines.tables import Table
@@ -24,7 +24,8 @@ class CommitWatch:
     def version(self, table: Table) -> int:
         """The newest version, by a look at what came since the last one known.
 
-        Raises `LakeMismatch` when another program changed rows since.
+        Raises `LakeMismatch` when another program changed rows since, and `AnotherWriter` when it has the lease of this
+        process.
         """
         return self._seen(table, None)[0]
 
@@ -44,16 +45,16 @@ class CommitWatch:
         if table.name not in self.versions:
             self.versions[table.name] = log.newest_version()
         found = None
-        while log.has(self.versions[table.name] + 1):
-            change = log.change(self.versions[table.name] + 1)
+        for version, change in log.commits(self.versions[table.name]):
             if change and own and change.transaction == own:
                 found = change
             elif change:
+                writer_term.check(self._catalog.newest(table), self._catalog.path(table))
                 raise LakeMismatch(
                     f"Table {table.name} was changed while the job ran: {change.description}. Only the job changes it. "
                     + remedy(table)
                 )
-            self.versions[table.name] += 1
+            self.versions[table.name] = version
         return self.versions[table.name], found
 
     def of(self, table: Table, transaction: Transaction) -> Change:
@@ -61,12 +62,13 @@ class CommitWatch:
         log = self._catalog.log(table)
         version, found = self._seen(table, transaction)
         while not found:
-            if version < 0 or not log.has(version):
+            try:
+                change = log.change(version)
+            except FileNotFoundError:
                 raise LakeMismatch(
                     f"Table {table.name} accepted a write under {transaction.app_id!r} {transaction.version} but no "
                     "commit in its log carries it: that batch was written before, and its commit is gone."
-                )
-            change = log.change(version)
+                ) from None
             found = change if change and change.transaction == transaction else None
             version -= 1
         return found

@@ -20,6 +20,9 @@ FILE_BYTES = 64 << 20
 ROW_GROUP_BYTES = 32 << 20
 """What a writer holds of rows, if they are large."""
 
+ROWS_OF_A_SMALL_GROUP = 20_480
+"""Of a small file: a core scans or writes a row group at once."""
+
 BROKEN = "broken condition: "
 
 TYPES = {
@@ -50,26 +53,40 @@ class DataFile:
     statistics: str
 
 
-def write(cursor: duckdb.DuckDBPyConnection, rows: str, table: Table, folder: str) -> list[DataFile]:
-    """Writes the rows of a query into new files of the table's folder, a small number if there are few; ordered by the
-    first column of its key if rows of the table are replaced.
+def write(
+    cursor: duckdb.DuckDBPyConnection,
+    rows: str,
+    table: Table,
+    folder: str,
+    *,
+    are_few: bool = False,
+    are_joined: bool = False,
+) -> list[DataFile]:
+    """Writes the rows of a query into new files of the table's folder, a small number if there are few; in the order of
+    its key if they come from files that are joined, and of the key's first column if rows of the table are replaced,
+    and not `are_few`: in that order, readers would skip nothing, and one core would sort and write them.
 
     Raises `LakeMismatch` when a row breaks a condition of the table, or lacks a column that is required.
     """
     first, *others = table.columns
     columns = ", ".join([_checked(first, table), *map(_typed, others)])
     query = f"SELECT {columns} FROM ({rows})"
-    if not table.is_append_only:
-        query += f" ORDER BY {identifier(table.key[0])}"
-    with _refusals(table):
+    is_small = are_few and not table.is_append_only
+    if are_joined or not (is_small or table.is_append_only):
+        query += f" ORDER BY {', '.join(map(identifier, table.key if are_joined else table.key[:1]))}"
+    row_groups = f"SIZE {ROWS_OF_A_SMALL_GROUP}" if is_small else f"SIZE_BYTES {ROW_GROUP_BYTES}"
+    files, beginning = files_at(folder), f"part-{uuid.uuid4()}-"
+    with _refusals(table), files.made_up(beginning):
         done = cursor.execute(
             f"COPY ({query}) TO {literal(folder)} (FORMAT parquet, FILE_SIZE_BYTES {FILE_BYTES}, "
-            f"ROW_GROUP_SIZE_BYTES {ROW_GROUP_BYTES}, FILENAME_PATTERN 'part-{uuid.uuid4()}-{{i}}', "
+            f"ROW_GROUP_{row_groups}, FILENAME_PATTERN '{beginning}{{i}}', "
             "OVERWRITE_OR_IGNORE, RETURN_STATS)"
         ).fetchall()
     for path in (path for path, count, *_ in done if not count):
-        files_at(folder).delete(file_name(path))
-    return [_data_file(table, path, count, size, told) for path, count, size, _, told, *_ in done if count]
+        files.delete(file_name(path))
+    made = [_data_file(table, path, count, size, told) for path, count, size, _, told, *_ in done if count]
+    files.note_sizes((file.name, file.byte_count) for file in made)
+    return made
 
 
 def empty_rows(table: Table) -> str:

@@ -14,13 +14,13 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from deltalake import DeltaTable, PostCommitHookProperties, Schema
+from deltalake import DeltaTable, Schema
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.io.delta import duck, writer_term
 from pipelines.io.delta.data_files import DataFile
-from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.delta_table import OpenTable, opened
 from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.signature import signature
 from pipelines.io.delta.table_log import WIDENED, Transaction
@@ -33,17 +33,13 @@ from pipelines.values import rows_of
 Spans = Iterable[tuple[int, int]]
 """Half-open ranges of a column's values; of times, in microseconds since the Unix epoch."""
 
-NOTHING_MORE = PostCommitHookProperties(create_checkpoint=False, cleanup_expired_logs=False)
-"""After a commit: delta-rs would look through the whole log for what is expired. `pts compact` does that, and
-`Lake.commit` writes checkpoints."""
-
 COARSE = 1_000
 """Statistics of times are cut off at the millisecond, so that a file's greatest may be this much greater."""
 
 
 def exists(path: str) -> bool:
     """Whether there is a Delta table."""
-    return DeltaTable.is_deltatable(path, access.options())
+    return DeltaTable.is_deltatable(path, access.of_delta_rs())
 
 
 def create(path: str, schema_json: str, table: Table) -> None:
@@ -57,7 +53,7 @@ def create(path: str, schema_json: str, table: Table) -> None:
         configuration=table.properties | protocol,
         commit_properties=signature(path),
         raise_if_key_not_exists=False,
-        storage_options=access.options(),
+        storage_options=access.of_delta_rs(),
     )
 
 
@@ -119,7 +115,9 @@ def files(table: DeltaTable, path: str, column: str | None = None, spans: Spans 
     within the spans.
     """
     actions = _add_actions(table)
-    names = [f"{path}/{unquote(name)}" for name in actions["path"].to_pylist()]
+    names = list(map(unquote, actions["path"].to_pylist()))
+    files_at(path).note_sizes(zip(names, actions["size_bytes"].to_pylist(), strict=True))
+    names = [f"{path}/{name}" for name in names]
     if column is None or f"min.{column}" not in actions.column_names:
         return names
     bounds = (actions[f"{bound}.{column}"].cast(pa.int64()).to_pylist() for bound in ("min", "max"))
@@ -137,28 +135,46 @@ def _add_actions(table: DeltaTable) -> pa.Table:
 
 
 def commit(
-    table: DeltaTable, path: str, added: Sequence[DataFile], removed: Sequence[str], transaction: Transaction
+    table: OpenTable, path: str, added: Sequence[DataFile], removed: Sequence[str], transaction: Transaction
 ) -> None:
     """Puts files into the table, and takes others out of it by their names, in one commit, once per transaction."""
     writer_term.check(table, path)
     if has(table, transaction):
         return
-    now, there = int(time.time() * 1000), sizes(table, path) if removed else {}
-    actions: list[AddAction | RemoveAction] = [
-        *(AddAction(file.name, file.byte_count, {}, now, True, file.statistics) for file in added),
-        *(RemoveAction(name, True, now, there[f"{path}/{name}"], {}) for name in removed),
-    ]
     with _made_once(table, path, transaction):
-        table.create_write_transaction(
-            actions,
-            "append",
-            table.schema(),
-            commit_properties=signature(path, transaction),
-            post_commithook_properties=NOTHING_MORE,
-        )
+        table.commit(_actions(table, path, added, removed, are_other_rows=True), signature(path, transaction))
 
 
-def begin_term(root: str, tables: Sequence[tuple[DeltaTable, str]]) -> None:
+def replace_files(table: OpenTable, path: str, added: Sequence[DataFile], removed: Sequence[str]) -> None:
+    """Puts files with the same rows in place of others, in one commit; in none where one of these is gone meanwhile."""
+    writer_term.check(table, path)
+    if not _are_there(table, path, removed):
+        return
+    try:
+        actions = _actions(table, path, added, removed, are_other_rows=False)
+        table.commit(actions, signature(path, replaced_at=table.version()))
+    except CommitFailedError:
+        table.update_incremental()
+        writer_term.check(table, path)
+        if _are_there(table, path, removed):
+            raise
+
+
+def _are_there(table: DeltaTable, path: str, names: Iterable[str]) -> bool:
+    return sizes(table, path).keys() >= {f"{path}/{name}" for name in names}
+
+
+def _actions(
+    table: DeltaTable, path: str, added: Sequence[DataFile], removed: Sequence[str], *, are_other_rows: bool
+) -> list[AddAction | RemoveAction]:
+    now, there = int(time.time() * 1000), sizes(table, path) if removed else {}
+    return [
+        *(AddAction(file.name, file.byte_count, {}, now, are_other_rows, file.statistics) for file in added),
+        *(RemoveAction(name, are_other_rows, now, there[f"{path}/{name}"], {}) for name in removed),
+    ]
+
+
+def begin_term(root: str, tables: Sequence[tuple[OpenTable, str]]) -> None:
     """Begins a term of this process's as the writer of a lake, with a commit to each of its tables, which are given
     with their paths: from here on, no commit of a process that wrote the lake before is taken.
     """
@@ -166,9 +182,7 @@ def begin_term(root: str, tables: Sequence[tuple[DeltaTable, str]]) -> None:
     writer_term.enter(root, term)
     for table, path in tables:
         with _made_once(table, path, Transaction(TERM, term)):
-            table.create_write_transaction(
-                [], "append", table.schema(), commit_properties=signature(path), post_commithook_properties=NOTHING_MORE
-            )
+            table.commit([], signature(path))
 
 
 @contextmanager
@@ -186,12 +200,12 @@ def _made_once(table: DeltaTable, path: str, transaction: Transaction) -> Iterat
             raise
 
 
-def take_over(path: str, source: str, version: int, transaction: Transaction) -> None:
+def swap_in(path: str, source: str, version: int, transaction: Transaction) -> None:
     """Puts the rows of another table of the same record, at a version of it, in place of all there are, in one commit,
     once per transaction. No row is copied: the files get a second name, by a hard link, in a store by a copy that it
     makes itself. Files that both tables have, by the same name, stay.
 
-    A table that is append-only is not from here until `end_take_over`; neither of the two commits touches a row.
+    A table that is append-only is not from here until `end_swap_in`; neither of the two commits touches a row.
     """
     writer_term.check(target := opened(path), path)
     if has(target, transaction):
@@ -204,15 +218,13 @@ def take_over(path: str, source: str, version: int, transaction: Transaction) ->
         *(RemoveAction(name, True, now, there[name]["size_bytes"], {}) for name in sorted(there.keys() - stay)),
     ]
     with _made_once(target, path, transaction):
-        _set_append_only(target, path, is_append_only=False)
-        target.create_write_transaction(
-            actions, "append", target.schema(), commit_properties=signature(path, transaction)
-        )
+        set_append_only(target, path, is_append_only=False)
+        target.commit(actions, signature(path, transaction, replaced_at=target.version()))
 
 
-def end_take_over(path: str, table: Table) -> None:
+def end_swap_in(path: str, table: Table) -> None:
     """Makes the table append-only again, if it is to be."""
-    _set_append_only(opened(path), path, is_append_only=table.is_append_only)
+    set_append_only(opened(path), path, is_append_only=table.is_append_only)
 
 
 def restore(path: str, version: int, transaction: Transaction) -> None:
@@ -222,7 +234,7 @@ def restore(path: str, version: int, transaction: Transaction) -> None:
     writer_term.check(target := opened(path), path)
     if not has(target, transaction):
         with _made_once(target, path, transaction):
-            target.restore(version, commit_properties=signature(path, transaction))
+            target.restore(version, commit_properties=signature(path, transaction, target.version()))
 
 
 def replace_constraint(path: str, name: str, condition: str) -> None:
@@ -233,7 +245,8 @@ def replace_constraint(path: str, name: str, condition: str) -> None:
     opened(path).alter.add_constraint({name: condition}, commit_properties=next(marks))
 
 
-def _set_append_only(table: DeltaTable, path: str, *, is_append_only: bool) -> None:
+def set_append_only(table: DeltaTable, path: str, *, is_append_only: bool) -> None:
+    """Makes a table append-only, or no more so, in one commit; in none where it is so already."""
     wanted = {"delta.appendOnly": str(is_append_only).lower()}
     if not wanted.items() <= table.metadata().configuration.items():
         table.alter.set_table_properties(wanted, commit_properties=signature(path))

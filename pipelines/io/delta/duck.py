@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from pipelines.io.storage.files import is_in_store
+from pipelines.lake_root import is_in_store
 
 MEMORY_LIMIT = "1GiB"
 """What it holds of rows; beyond that, it works on disk."""
@@ -22,7 +22,7 @@ def cursor(threads: int | None = None) -> duckdb.DuckDBPyConnection:
     Args:
         threads: How many work at once, if it is the first; one for each core where it is not said.
     """
-    connection = _database(threads).cursor()
+    connection = shared_database(threads).cursor()
     reach_stores(connection)
     return connection
 
@@ -51,7 +51,8 @@ def spill_folder() -> str:
 
 
 @cache
-def _database(threads: int | None) -> duckdb.DuckDBPyConnection:
+def shared_database(threads: int | None) -> duckdb.DuckDBPyConnection:
+    """The process's DuckDB, in memory; its cursors work side by side."""
     settings: dict[str, str | bool | int | float | list[str]] = {
         "temp_directory": spill_folder(),
         "memory_limit": MEMORY_LIMIT,

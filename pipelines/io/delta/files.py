@@ -1,20 +1,25 @@
-"""The files of a Delta table: fewer of them, and none that nobody needs. By delta-rs, without a JVM.
+"""The files of a Delta table: fewer of them, and none that nobody needs. Without a JVM.
 
 No row is changed: the commits made here say so (`dataChange` is false).
 """
 
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
+from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.delta_table import has_long_log, opened
+from pipelines.io.delta.readable_lake import rows_of
 from pipelines.io.delta.signature import signature
 from pipelines.io.storage.entry import Entry
 from pipelines.io.storage.files import files_at
+from pipelines.tables import Table
 
 TARGET_BYTES = 64 * 2**20
 """Files are joined up to about this size. Larger ones save nothing, and a batch that looks for few rows reads more."""
@@ -24,7 +29,7 @@ MANY_SMALL = 8
 """From so many small files on, joining them pays."""
 
 LOG_RETENTION = timedelta(days=30)
-"""Delta's default. With any commit of compaction, delta-rs 1.6 deletes older ones, whatever it is asked."""
+"""Delta's default. When it orders a table, delta-rs 1.6 deletes older commits, too, whatever it is asked."""
 
 LOG_MARGIN = timedelta(days=1)
 
@@ -73,14 +78,51 @@ def state(path: str) -> State:
     )
 
 
-def join(path: str) -> None:
-    """Joins small files, neighbours with neighbours, until few are left."""
-    while state(path).has_many_small:
-        done = opened(path).optimize.compact(
-            target_size=TARGET_BYTES, max_concurrent_tasks=1, commit_properties=signature(path)
-        )
-        if done["numFilesRemoved"] <= done["numFilesAdded"]:
-            break
+@dataclass(frozen=True)
+class Crowd:
+    """When it pays to join files.
+
+    Attributes:
+        small_bytes: Below this, a file is small.
+        many: So many small ones pay.
+        at_most: So many are joined, the oldest first; all, by default.
+    """
+
+    small_bytes: int
+    many: int
+    at_most: int | None = None
+
+
+def join(path: str, table: Table, crowd: Crowd | None = None) -> None:
+    """Joins small files of a table at a path, oldest first, with their rows in the order of the table's key; by default
+    when that pays for its readers.
+    """
+    crowd = crowd or Crowd(SMALL_BYTES, MANY_SMALL)
+    there = opened(path)
+    files = pa.table(there.get_add_actions()).sort_by("modification_time")
+    sizes = zip(files["path"].to_pylist(), files["size_bytes"].to_pylist(), strict=True)
+    small = [(unquote(name), size) for name, size in sizes if size < crowd.small_bytes]
+    if len(small) < crowd.many:
+        return
+    for names in _portions(small[: crowd.at_most]):
+        with closing(duck.cursor()) as cursor:
+            rows = rows_of(table, [f"{path}/{name}" for name in names])
+            joined = data_files.write(cursor, rows, table, path, are_joined=True)
+        there.update_incremental()
+        delta_rs.replace_files(there, path, joined, names)
+
+
+def _portions(files: Iterable[tuple[str, int]]) -> Iterator[list[str]]:
+    """Names of files, given with their sizes, that become one: which is not small again, but for the last."""
+    portion, byte_count = list[str](), 0
+    for name, size in files:
+        if byte_count + size > TARGET_BYTES - SMALL_BYTES:
+            yield portion
+            portion, byte_count = [], 0
+        portion.append(name)
+        byte_count += size
+    if len(portion) > 1:
+        yield portion
 
 
 def order(path: str, columns: Sequence[str]) -> None:
@@ -129,8 +171,13 @@ def write_checkpoint(path: str) -> bool:
     return True
 
 
+def shorten_log(path: str) -> None:
+    """Deletes commits that are older than the log's retention, and come before a checkpoint that is."""
+    opened(path).cleanup_metadata()
+
+
 def leaves_the_log(path: str, versions: Collection[int]) -> int | None:
-    """The oldest of the versions, if a commit of `join` or `order` could delete it from the log; None if it stays.
+    """The oldest of the versions, if `shorten_log` or `order` could delete it from the log; None if it stays.
 
     What goes are the commits before the newest checkpoint that is older than the log's retention.
     """

@@ -19,13 +19,16 @@ from pipelines.io.delta.delta_table import has_long_log
 from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.readable_lake import ReadableLake, rows_of
 from pipelines.io.delta.table_log import Change, Transaction
-from pipelines.io.storage.files import is_in_store
+from pipelines.lake_root import is_in_store
 from pipelines.tables import Table
 
 NO_BOUND = 1 << 62
 
 PORTION_BYTES = 64 << 20
 """Bytes of files that are sorted at once: DuckDB holds them unpacked, some five times as large."""
+
+FEW_ROWS, FEW_BYTES = 50_000, 8 << 20
+"""Up to so many new rows, and bytes of files that are rewritten for them, are written in no order."""
 
 
 class Lake(ReadableLake):
@@ -105,7 +108,9 @@ class Lake(ReadableLake):
         cursor.execute(f"CREATE OR REPLACE TEMP TABLE merged AS {rows}")
         same = _same("merged", table)
         gone, kept = f"SEMI JOIN merged ON {same}", f"ANTI JOIN merged ON {same}"
-        return self._rewrite(cursor, "FROM merged", gone, kept, table, transaction, near=self._near(cursor, table))
+        near = self._near(cursor, table)
+        ((count,),) = cursor.execute("SELECT count(*) FROM merged").fetchall()
+        return self._rewrite(cursor, "FROM merged", gone, kept, table, transaction, near, are_few=count <= FEW_ROWS)
 
     def add(self, cursor: Cursor, rows: str, table: Table, transaction: Transaction) -> Change | None:
         """Adds the measures of a query's rows to those of the row with the same key."""
@@ -135,6 +140,8 @@ class Lake(ReadableLake):
         table: Table,
         transaction: Transaction,
         near: Sequence[str] | None = None,
+        *,
+        are_few: bool = False,
     ) -> Change | None:
         """Rewrites each file that has rows which go, and writes the rows of a query with it.
 
@@ -146,6 +153,7 @@ class Lake(ReadableLake):
             table: The table.
             transaction: The write.
             near: The files that may have such rows; all of them when not given.
+            are_few: Whether few rows are new; with few bytes of files, they are written in no order.
         """
         near = self.files(table) if near is None else near
         touched: list[str] = []
@@ -155,16 +163,17 @@ class Lake(ReadableLake):
             touched = sorted(path for (path,) in found_in)
         names = ", ".join(table.column_names)
         added: list[DataFile] = []
-        for files, span in self._portions(table, touched):
+        for files, span, byte_count in self._portions(table, touched):
             query = f"SELECT {names} FROM ({rows}) WHERE {span}"
             if files:
                 query += f" UNION ALL SELECT {names} FROM ({rows_of(table, files)}) AS there {kept}"
-            added += data_files.write(cursor, query, table, self.path(table))
+            is_small = are_few and byte_count <= FEW_BYTES
+            added += data_files.write(cursor, query, table, self.path(table), are_few=is_small)
         return self.commit(table, transaction, added, [data_files.file_name(path) for path in touched])
 
-    def _portions(self, table: Table, files: list[str]) -> Iterator[tuple[list[str], str]]:
-        """Files to rewrite, in portions that there is memory for, in the order of their rows; and which of
-        the new rows are written with each (SQL): there is always one without an end.
+    def _portions(self, table: Table, files: list[str]) -> Iterator[tuple[list[str], str, int]]:
+        """Files to rewrite, in portions that there is memory for, in the order of their rows; which of the new rows are
+        written with each (SQL): there is always one without an end; and how many bytes the files are.
         """
         value = _leading(table)
         known = self.newest(table) if files else None
@@ -174,11 +183,11 @@ class Lake(ReadableLake):
         for file in sorted(files, key=lambda each: starts.get(each) or 0):
             bytes_of_file = sizes[file]
             if value and portion and size + bytes_of_file > PORTION_BYTES and (start := starts.get(file)) is not None:
-                yield portion, f"{begin} AND {value.sql} < {start}"
+                yield portion, f"{begin} AND {value.sql} < {start}", size
                 portion, size, begin = [], 0, f"{value.sql} >= {start}"
             portion.append(file)
             size += bytes_of_file
-        yield portion, begin
+        yield portion, begin, size
 
     def _near(self, cursor: Cursor, table: Table) -> list[str]:
         """The files that may have rows with the keys of the rows in `merged`, as their statistics say."""

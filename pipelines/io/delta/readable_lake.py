@@ -81,8 +81,8 @@ class ReadableLake(Catalog):
         """
         return rows_of(table, [f"{self.path(table)}/{name}" for change in changes for name in change.files])
 
-    def lack(self, table: Table) -> str | None:
-        """What a table lacks, for a person: data files of its newest version. None when all are there."""
+    def missing_files(self, table: Table) -> str | None:
+        """Which data files of its newest version a table lacks, for a person. None when all are there."""
         named = self.files(table)
         # Only now what is there: between the two, a compaction may add files, but takes none away that was named.
         there = self.file_names(table)

@@ -6,8 +6,10 @@ Layout, from the Delta protocol: version n is the file `<n in 20 digits>.json`, 
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 from urllib.parse import unquote
 
@@ -17,6 +19,11 @@ from pipelines.io.storage.files import files_at
 
 WIDENED = "widened-condition"
 """Writer of the commits by which a table of before gets a condition of its record that was replaced by a wider one."""
+
+REPLACED = "replaced-files"
+"""The app id of a mark on commits that put files in place of others of an append-only table. Two that meet conflict by
+it: of files that the other took out, delta-rs 1.6 notices nothing where that changed no row (`dataChange` is false).
+"""
 
 
 @dataclass(frozen=True)
@@ -78,7 +85,7 @@ class TableLog:
     """The log of one table, read only."""
 
     def __init__(self, table_path: str) -> None:
-        self._files = files_at(f"{table_path}/_delta_log")
+        self._files, self._data_files = files_at(f"{table_path}/_delta_log"), files_at(table_path)
 
     def newest_version(self) -> int:
         """The newest version, found by a look at the whole folder.
@@ -91,42 +98,41 @@ class TableLog:
         self._actions(version)
         return version
 
-    def has(self, version: int) -> bool:
-        return self._files.exists(_file(version))
-
     def committed_at(self, version: int) -> datetime | None:
         """When a version was committed, by its own word; None for one that does not say, or that the log left."""
-        if not self.has(version):
+        try:
+            actions = self._actions(version)
+        except FileNotFoundError:
             return None
-        told = (action["commitInfo"].get("timestamp") for action in self._actions(version) if "commitInfo" in action)
+        told = (action["commitInfo"].get("timestamp") for action in actions if "commitInfo" in action)
         return next((datetime.fromtimestamp(moment / 1000, UTC) for moment in told if moment), None)
 
     def changes(self, after: int) -> Iterator[Change]:
-        """What was done to the table after a version, oldest first; compaction and the like, which change no row, not.
+        """What was done after a version, oldest first; without compaction and the like, which change no row."""
+        return (change for _, change in self.commits(after) if change)
 
-        Only the next commit is ever looked for.
-        """
-        version = after
-        while self.has(version + 1):
-            version += 1
-            if change := self.change(version):
-                yield change
+    def commits(self, after: int) -> Iterator[tuple[int, Change | None]]:
+        """Each version after one, with what `change` says of it. Only the next one is ever looked for."""
+        with suppress(FileNotFoundError):
+            for version in count(after + 1):
+                yield version, self.change(version)
 
     def change(self, version: int) -> Change | None:
         """What a commit did; None when it changed no row and carries no transaction, or replaced a condition by a wider
-        one. Raises as `newest_version`.
+        one. Raises as `newest_version`, and `FileNotFoundError` for a version that is not there.
         """
         actions = self._actions(version)
         files = [action[kind] for action in actions for kind in ("add", "remove") if kind in action]
         redefines = any("metaData" in action or "protocol" in action for action in actions)
         marks = [Transaction(mark["appId"], mark["version"]) for action in actions if (mark := action.get("txn"))]
-        marks = [mark for mark in marks if mark.app_id != TERM]
+        marks = [mark for mark in marks if mark.app_id not in {TERM, REPLACED}]
         if [mark.writer for mark in marks] == [WIDENED]:
             return None
         if not (marks or redefines or any(file["dataChange"] for file in files)):
             return None
         operations = [action["commitInfo"]["operation"] for action in actions if "commitInfo" in action]
         added = tuple(action["add"] for action in actions if "add" in action)
+        self._data_files.note_sizes((unquote(file["path"]), file["size"]) for file in added)
         return Change(version, operations[0] if operations else "a change", marks[0] if marks else None, added)
 
     def _actions(self, version: int) -> list[dict[str, Any]]:

@@ -37,8 +37,8 @@ def term_at(path: str) -> int | None:
 
 def check(table: DeltaTable, path: str) -> None:
     """Raises `AnotherWriter` when another process has begun a term since, as the table's log says."""
-    own, newest = term_at(path), newest_term(table)
-    if own is not None and newest > own:
+    own = term_at(path)
+    if own is not None and (newest := newest_term(table)) > own:
         raise AnotherWriter(
             f"Another process writes the lake since this one's lease ran out (term {newest} after {own}), as the log "
             f"of {path} says. Nothing more was changed here."

@@ -101,7 +101,7 @@ class LakeReader:
         try:
             folders = [(schema, entry.name) for schema in SCHEMAS for entry in files.entries(schema) if entry.is_folder]
             names = sorted(
-                f"{schema}.{name}" for schema, name in folders if files.exists(f"{schema}/{name}/_delta_log")
+                f"{schema}.{name}" for schema, name in folders if files.entries(f"{schema}/{name}/_delta_log")
             )
         except OSError as error:
             raise LakeUnavailable(f"The lake at {self.root} cannot be listed: {error.strerror}.") from error
@@ -126,7 +126,7 @@ class LakeReader:
         """
         version = self._versions.get(name)
         try:
-            table = DeltaTable(self.path(name), version=version, storage_options=access.options())
+            table = DeltaTable(self.path(name), version=version, storage_options=access.of_delta_rs())
         except DeltaError as error:
             reason = shorten(first_sentence(error), 160, placeholder=" …")
             if EMPTY_LOG in reason:
@@ -179,7 +179,7 @@ class LakeReader:
                 connection.execute("USE memory")
                 connection.execute(f"DETACH {catalog}")
 
-    def closed(self, names: Iterable[str], clearance: Clearance = MASKED) -> duckdb.DuckDBPyConnection:
+    def closed(self, names: Sequence[str], clearance: Clearance = MASKED) -> duckdb.DuckDBPyConnection:
         """A DuckDB of its own with the same views, for anybody's queries: they show what is sealed as the clearance
         does. All it reaches outside are those tables' files, as they are at the version that is read, and a folder of
         its own for what it has no memory for; none where it shows in clear, which is in no file.
@@ -195,6 +195,8 @@ class LakeReader:
         duck.reach_stores(connection)
         unsealing.add_functions(connection, clearance)
         files = [file for name in names for file in self._add_view(connection, name, unsealing.shown)]
+        for name in names:  # what `SHOW TABLES` lists, which knows one schema
+            connection.execute(f"CREATE TEMP VIEW {identifier(name)} AS FROM {_qualified(name)}")
         connection.execute(f"SET allowed_paths = {file_list(files)}")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -210,7 +212,7 @@ class LakeReader:
 
     @contextmanager
     def opened_for(self, sql: str) -> Iterator[duckdb.DuckDBPyConnection]:
-        """The same for several queries, on the tables that the text names."""
+        """A connection for several queries, with views of the tables that the text names. Raises as `query`."""
         names = self.tables_in(sql)
         with self._explained(names), self.opened(names) as connection:
             yield connection
@@ -267,13 +269,10 @@ class LakeReader:
     def _add_view(
         self, connection: duckdb.DuckDBPyConnection, name: str, shown: Shown = unsealing.as_stored
     ) -> list[str]:
-        """Two views: a temporary one called "schema.table", which `SHOW TABLES` lists, and the one in the schema.
-        Returns the files that DuckDB opens for them.
-        """
+        """A view in the table's schema, of what is shown of its rows. Returns the files that DuckDB opens for it."""
         table, files = self.open(name), list[str]()
         columns = [column.name for column in table.schema().fields]
         until = self._until_batch if name == OPS_BATCHES.name else None
-        qualified = identifier(name)
         if not table.metadata().partition_columns:
             files = delta_rs.files(table, self.path(name))
             query = _parquet_query(connection, table, files)
@@ -281,19 +280,14 @@ class LakeReader:
                 query, files = completion.by(query), [*files, *completion.files]
             if until is not None:
                 query = f"FROM ({query}) WHERE batch_id <= {until}"
-            connection.execute(f"CREATE TEMP VIEW {qualified} AS {shown(query, columns)}")
         else:
             from pyarrow.dataset import field
 
-            dataset = table.to_pyarrow_dataset()
-            stored = f"{name}, as it is stored" if shown(name, columns) != name else name
+            dataset, stored = table.to_pyarrow_dataset(), f"{name}, as it is stored"
             connection.register(stored, dataset if until is None else dataset.filter(field("batch_id") <= until))
-            if stored != name:
-                query = shown(f"FROM {identifier(stored)}", columns)
-                connection.execute(f"CREATE TEMP VIEW {qualified} AS {query}")
-        schema, _, short = name.partition(".")
-        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(schema)}")
-        connection.execute(f"CREATE VIEW {identifier(schema)}.{identifier(short)} AS FROM {qualified}")
+            query = f"FROM {identifier(stored)}"
+        connection.execute(f"CREATE SCHEMA IF NOT EXISTS {identifier(name.partition('.')[0])}")
+        connection.execute(f"CREATE VIEW {_qualified(name)} AS {shown(query, columns)}")
         return files
 
     def _is_visible(self, name: str) -> bool:
@@ -304,6 +298,12 @@ class LakeReader:
         at = f" at version {self._versions[name]}" if name in self._versions else ""
         after = "" if self._until_batch is None else f" (batch {self._until_batch})"
         return f"Table {name}{at}{after} of {self.root}"
+
+
+def _qualified(name: str) -> str:
+    """A table's schema and name as SQL."""
+    schema, _, short = name.partition(".")
+    return f"{identifier(schema)}.{identifier(short)}"
 
 
 def _is_of_files(error: duckdb.Error) -> bool:

@@ -9,7 +9,7 @@ from duckdb.func import ARROW
 
 from pipelines.contracts.envelope import ENVELOPE, MARK, OF_A_PACKAGE, SEALED
 from pipelines.io.keys.clearance import Clearance
-from pipelines.settings import CARRIER, SEALABLE
+from pipelines.settings.seal import CARRIER, SEALABLE
 
 TEXTS = pa.struct([(name, pa.string()) for name in SEALABLE])
 OF_RECORDS = {

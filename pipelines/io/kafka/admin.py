@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from confluent_kafka import (
-    ConsumerGroupTopicPartitions,
     IsolationLevel,
     KafkaError,
     KafkaException,
@@ -96,23 +95,29 @@ class Admin(AdminClient):
     def result(self, future: "Future[V]") -> V:
         """The answer to a question. Raises `AccessRefused` as soon as it is known that there will be none."""
         while True:
-            self.poll(0)
-            self._refusals.check()
+            self.check()
             with suppress(TimeoutError):
                 return future.result(POLL_SECONDS)
 
+    def check(self) -> None:
+        """Raises `AccessRefused` once the client was refused."""
+        self.poll(0)
+        self._refusals.check()
+
 
 def answers(connection: Connection) -> bool:
-    """Whether a broker gives out its metadata right now."""
+    """Whether a broker gives out its metadata right now. Raises `AccessRefused` where it does not let us in."""
+    client = open_client(connection)
     try:
-        return bool(_client(connection).list_topics(timeout=1).brokers)
+        return bool(client.list_topics(timeout=1).brokers)
     except KafkaException:
+        client.check()
         return False
 
 
 def topic_states(connection: Connection, names: Iterable[str]) -> dict[str, TopicState]:
     """The states of those named topics that exist."""
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         partitions = {name: len(topic.partitions) for name, topic in _descriptions(client, names).items()}
         resources = [ConfigResource(ConfigResource.Type.TOPIC, name) for name in partitions]
         futures = client.describe_configs(resources, request_timeout=TIMEOUT_SECONDS) if resources else {}
@@ -130,7 +135,7 @@ def create_topics(connection: Connection, topics: Iterable[Topic], partitions: i
     Raises `TopicMismatch` with the broker's reason when it refuses.
     """
     new = [NewTopic(topic.name, partitions, replication_factor, config=topic.broker_config) for topic in topics]
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         created = (
             client.create_topics(new, request_timeout=TIMEOUT_SECONDS, operation_timeout=TIMEOUT_SECONDS) if new else {}
         )
@@ -166,7 +171,7 @@ class Right:
 
 def give_rights(connection: Connection, rights: Iterable[Right]) -> None:
     """Adds rights; those that were given before stay."""
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         asked = client.create_acls([acl for right in rights for acl in right.acls()], request_timeout=TIMEOUT_SECONDS)
         for future in asked.values():
             client.result(future)
@@ -174,7 +179,7 @@ def give_rights(connection: Connection, rights: Iterable[Right]) -> None:
 
 def take_rights(connection: Connection, rights: Iterable[Right]) -> None:
     """Takes rights away, where they were given."""
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         exactly = [
             AclBindingFilter(
                 acl.restype,
@@ -194,7 +199,7 @@ def take_rights(connection: Connection, rights: Iterable[Right]) -> None:
 
 def give_logins(connection: Connection, passwords: Mapping[Principal, str]) -> None:
     """Gives principals a login (SCRAM-SHA-512); who has one keeps it."""
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         asked = client.describe_user_scram_credentials(request_timeout=TIMEOUT_SECONDS)
         assert isinstance(asked, Future), "asked for all users, it has one answer"
         known = client.result(asked)
@@ -213,52 +218,13 @@ def give_logins(connection: Connection, passwords: Mapping[Principal, str]) -> N
 def renew_certificate(connection: Connection, listener: str, keystore: Path) -> None:
     """Has the embedded broker read a listener's certificate again, without a restart."""
     name = f"listener.name.{listener}.ssl.keystore.location"
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         # What is kept in the cluster's metadata would outlive a move of $PTS_HOME: it is deleted again.
         for operation in (AlterConfigOpType.SET, AlterConfigOpType.DELETE):
             entry = ConfigEntry(name, str(keystore), incremental_operation=operation)
             resource = ConfigResource(ConfigResource.Type.BROKER, EMBEDDED_BROKER, incremental_configs=[entry])
             for future in client.incremental_alter_configs([resource], request_timeout=TIMEOUT_SECONDS).values():
                 client.result(future)
-
-
-def commit_group_offsets(connection: Connection, group: str, offsets: Mapping[str, Mapping[int, int]]) -> None:
-    """Sets the offsets of a consumer group without members: by topic and partition, that of the next record.
-
-    Raises `AccessRefused` without the right to read with that group.
-    """
-    parts = [
-        TopicPartition(topic, partition, offset)
-        for topic, partitions in offsets.items()
-        for partition, offset in partitions.items()
-    ]
-    asked = [ConsumerGroupTopicPartitions(group, parts)]
-
-    def altered() -> None:
-        (future,) = client.alter_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS).values()
-        for part in client.result(future).topic_partitions:
-            if part.error:
-                raise KafkaException(part.error)
-
-    with _reaching(connection) as client:
-        once_decided(altered)
-
-
-def group_offsets(connection: Connection, group: str, topics: Iterable[str]) -> dict[str, dict[int, int]]:
-    """topic -> partition -> the offset from which a consumer group goes on, where it has begun."""
-    wanted = set(topics)
-
-    def listed() -> dict[str, dict[int, int]]:
-        asked = [ConsumerGroupTopicPartitions(group)]
-        (future,) = client.list_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS).values()
-        offsets: dict[str, dict[int, int]] = {topic: {} for topic in wanted}
-        for part in client.result(future).topic_partitions:
-            if part.topic in wanted and part.offset >= 0:
-                offsets[part.topic][part.partition] = part.offset
-        return offsets
-
-    with _reaching(connection) as client:
-        return once_decided(listed)
 
 
 def begin_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict[int, int]]:
@@ -276,7 +242,7 @@ def end_offsets(connection: Connection, topics: Iterable[str]) -> dict[str, dict
 
 def extent(connection: Connection, topic: str) -> TopicExtent:
     """The topic as it is now. Raises `TopicMismatch` when it is missing."""
-    with _reaching(connection) as client:
+    with reaching(connection) as client:
         found = _descriptions(client, [topic])
         _check_there(connection, found, [topic])
         parts = [TopicPartition(topic, part.id) for part in found[topic].partitions]
@@ -297,13 +263,15 @@ def records_between(position: dict[str, dict[int, int]], ends: dict[str, dict[in
 
 
 def _offsets(connection: Connection, topics: list[str], spec: OffsetSpec) -> dict[str, dict[int, int]]:
-    with _reaching(connection) as client:
-        found = _descriptions(client, topics)
-        _check_there(connection, found, topics)
-        return _listed(
-            client,
-            {TopicPartition(name, part.id): spec for name, topic in found.items() for part in topic.partitions},
-        )
+    with reaching(connection) as client:
+        return _listed(client, dict.fromkeys(partitions_of(client, connection, topics), spec))
+
+
+def partitions_of(client: Admin, connection: Connection, topics: list[str]) -> list[TopicPartition]:
+    """The partitions of topics. Raises `TopicMismatch` for a missing one."""
+    found = _descriptions(client, topics)
+    _check_there(connection, found, topics)
+    return [TopicPartition(name, part.id) for name, topic in found.items() for part in topic.partitions]
 
 
 def _check_there(connection: Connection, found: Mapping[str, object], topics: Iterable[str]) -> None:
@@ -356,9 +324,10 @@ def _existing(client: Admin, asked: Mapping[K, "Future[V]"]) -> dict[K, V]:
 
 
 @contextmanager
-def _reaching(connection: Connection) -> Iterator[Admin]:
+def reaching(connection: Connection) -> Iterator[Admin]:
+    """A client; what brokers refuse, or nobody answers, within the block is raised as what an operator meets."""
     try:
-        yield _client(connection)
+        yield open_client(connection)
     except KafkaException as error:
         reason: KafkaError = error.args[0]
         check_right(connection, reason)
@@ -371,7 +340,8 @@ def _reaching(connection: Connection) -> Iterator[Admin]:
         raise BrokerUnavailable(f"The Kafka broker at {connection} refuses: {reason.str()}.") from error
 
 
-def _client(connection: Connection) -> Admin:
+def open_client(connection: Connection) -> Admin:
+    """A client of these brokers. Raises `InvalidInput` for settings that it does not take."""
     try:
         return Admin(connection)
     except KafkaException as error:

@@ -1,8 +1,6 @@
 """Where brokers are and how one connects to them: the one definition from which every client has its options."""
 
-import ssl
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -13,6 +11,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from pipelines import pem
 from pipelines.errors import BrokerUnavailable, InvalidInput
 from pipelines.kafka_security import PREFIX, Security
 from pipelines.secret import Secret
@@ -122,16 +121,11 @@ class Connection:
         return {f"kafka.{name}": value for name, value in _given(options).items()}
 
     def _certificates(self, name: Literal["ca_file", "certificate_file"]) -> str | None:
-        """The file that a setting names. Raises `InvalidInput` for one without certificates: a client would take it for
-        none given, or say so in OpenSSL's words.
-        """
+        """The file that a setting names. Raises `InvalidInput` for one without certificates."""
         path: Path | None = getattr(self.security, name)
         if path is None:
             return None
-        try:
-            _load_certificates(path, self.security.text(name))
-        except ssl.SSLError as error:
-            raise InvalidInput(f"{PREFIX}{name.upper()}={path} has no certificate in PEM that can be read.") from error
+        pem.certificates(path, PREFIX + name.upper())
         return str(path)
 
     def _key(self) -> str:
@@ -154,14 +148,6 @@ class Connection:
         )
         quoted = " ".join(f'{name}="{_escaped(value)}"' for name, value in _given(entries).items())
         return f"{LOGIN_MODULES[mechanism]} required {quoted};"
-
-
-@lru_cache
-def _load_certificates(path: Path, _text: str) -> None:
-    """Raises `SSLError` when the file, which has this text, has no certificates. It looks once at each text: a bundle
-    of all public authorities takes tens of milliseconds, and each batch asks for options.
-    """
-    ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(path)
 
 
 def secrets_of(home: Path) -> Path:

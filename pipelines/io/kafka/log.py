@@ -3,7 +3,7 @@
 import json
 import time
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from pipelines.contracts.rules import RECORD_TIMES_MS
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import TopicChanged, kept_producer
 from pipelines.io.kafka.record_tasks import records_by_tasks
+from pipelines.prepared_query import PreparedQuery
 
 Offsets = dict[str, dict[int, int]]
 """topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
@@ -41,6 +42,9 @@ Gregorian one: some days off, and 29 February in years that have none."""
 UNTOLD = "Spark cannot tell the time of a record"
 
 MESSAGES_AT_ONCE = 10_000
+
+FEW_RECORDS = 10_000
+"""Up to here, one task is done before several have begun."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def ends(ranges: Iterable[OffsetRange]) -> Offsets:
 
 
 def divided(ranges: Iterable[OffsetRange], at: Offsets) -> tuple[list[OffsetRange], list[OffsetRange]]:
-    """What of the ranges comes before the offsets, and what does not; none of them is empty."""
+    """The parts of the ranges before the offsets, and the parts from there on; none of them is empty."""
     before, after = [], []
     for part in ranges:
         edge = min(max(at.get(part.topic, {}).get(part.partition, 0), part.start), part.end)
@@ -127,36 +131,23 @@ class KafkaLog:
     def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
         """The records of the ranges: key, value, headers, kafka_topic, kafka_partition, kafka_offset, kafka_timestamp.
 
-        They are read by as many tasks as a shuffle has, or fewer, those of a partition by one. An action fails when the
-        log no longer holds all of them: Spark's batch reader never skips. It fails, too, where Spark cannot tell the
-        time of a record: after an error that `is_of_a_time`, the ranges are to be read with `by_spark` false, which is
-        slower, and whatever their times are.
+        They are read by few tasks (`tasks_for`), those of a partition by one. An action fails when the log no longer
+        holds all of them: none is skipped. It fails, too, where Spark cannot tell the time of a record: after an error
+        that `is_of_a_time`, the ranges are to be read with `by_spark` false, which is slower, and whatever their times
+        are.
         """
-        tasks = int(self._spark.conf.get("spark.sql.shuffle.partitions") or 1)
         wanted = [part for part in ranges if part.topic == topic and part.size]
+        tasks = tasks_for(self._spark, wanted)
         if by_spark:
-            return self._by_spark(topic, wanted).coalesce(tasks)
+            return self._by_spark(wanted, tasks)
         return records_by_tasks(self._spark, self._connection, [astuple(part) for part in wanted]).coalesce(tasks)
 
-    def _by_spark(self, topic: str, wanted: Sequence[OffsetRange]) -> DataFrame:
-        frame = (
-            self._spark.read.format("kafka")
-            .options(**self._connection.spark_options(), includeHeaders="true", failOnDataLoss="true")
-            .options(**COMMITTED, **CONSUMER, **{"kafka.group.id": self._group})
-            .option("assign", _json({topic: [part.partition for part in wanted]}))
-            .option("startingOffsets", _json({topic: {str(part.partition): part.start for part in wanted}}))
-            .option("endingOffsets", _json({topic: {str(part.partition): part.end for part in wanted}}))
-            .load()
-        )
-        return frame.select(
-            "key",
-            "value",
-            "headers",
-            F.col("topic").alias("kafka_topic"),
-            F.col("partition").alias("kafka_partition"),
-            F.col("offset").alias("kafka_offset"),
-            _as_told(F.col("timestamp")).alias("kafka_timestamp"),
-        )
+    def _by_spark(self, wanted: Sequence[OffsetRange], tasks: int) -> DataFrame:
+        ranges = getattr(self._spark._jvm, "org.apache.spark.sql.kafka010.KafkaRanges")
+        options = self._connection.spark_options() | COMMITTED | CONSUMER
+        first, last = offsets_json(starts(wanted)), offsets_json(ends(wanted))
+        read = ranges.records(self._spark._jsparkSession, options, self._group, first, last, tasks)
+        return RECORDS.over(DataFrame(read, self._spark))
 
     def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
@@ -194,6 +185,12 @@ class KafkaLog:
             producer.flush()
 
 
+def tasks_for(spark: SparkSession, ranges: Iterable[OffsetRange]) -> int:
+    """How many tasks read the ranges at most: as many as a shuffle has, and one where there are few records."""
+    is_small = sum(part.size for part in ranges) <= FEW_RECORDS
+    return 1 if is_small else int(spark.conf.get("spark.sql.shuffle.partitions") or 1)
+
+
 def is_of_a_time(error: Exception) -> bool:
     """Whether a frame of records may have failed at a time that Spark's source cannot tell, or not even count."""
     return any(text in str(error) for text in (UNTOLD, "ArithmeticException: long overflow"))
@@ -205,10 +202,23 @@ def _as_told(time: Column) -> Column:
     return F.when(time < first, F.raise_error(UNTOLD)).otherwise(F.least(time, last))
 
 
+def _records(read: DataFrame) -> DataFrame:
+    """What Spark's source has read, by the names of the tables."""
+    return read.select(
+        "key",
+        "value",
+        "headers",
+        F.col("topic").alias("kafka_topic"),
+        F.col("partition").alias("kafka_partition"),
+        F.col("offset").alias("kafka_offset"),
+        _as_told(F.col("timestamp")).alias("kafka_timestamp"),
+    )
+
+
+RECORDS = PreparedQuery(_records)
+
+
 def offsets_json(offsets: Offsets) -> str:
     """Offsets in the form that Spark's Kafka source reads and writes."""
-    return _json({topic: {str(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()})
-
-
-def _json(value: Mapping[str, object]) -> str:
-    return json.dumps(value, separators=(",", ":"), sort_keys=True)
+    told = {topic: {str(number): offset for number, offset in parts.items()} for topic, parts in offsets.items()}
+    return json.dumps(told, separators=(",", ":"), sort_keys=True)

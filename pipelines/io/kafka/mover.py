@@ -6,20 +6,26 @@ goes on from what was committed. The next one also fences the one before it, sho
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from pipelines.contracts.judge import Message as Told
 from pipelines.errors import AnotherWriter, BrokerUnavailable, LogTruncated, PtsError
-from pipelines.io.kafka.admin import begin_offsets, end_offsets, once_decided
+from pipelines.io.kafka.admin import NO_ANSWER, begin_offsets, end_offsets, once_decided
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, produce
-from pipelines.io.kafka.refusals import Refusals, check_right
+from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
 from pipelines.io.kafka.standalone_consumer import BYTES_AT_ONCE, standalone_consumer
 
 PATIENCE_SECONDS = 30.0
 POLL_SECONDS = 0.2
+STEP_SECONDS, SOCKET_SECONDS = 2.0, 5.0
+LOOK_SECONDS = 5.0
+"""How often it asks, while nothing comes, whether brokers still let it in: one that wants TLS all at once looks like
+one that is away.
+"""
 RECORDS_AT_ONCE = 2_000
 NAME = "pts-seal"
 """The consumer group and the transactional id."""
@@ -52,6 +58,8 @@ class Mover:
             {
                 **connection.client_options(),
                 "transactional.id": NAME,
+                # By default, a call waits for a minute, and again, for the answer of brokers that are away.
+                "socket.timeout.ms": int(SOCKET_SECONDS * 1000),
                 "partitioner": "murmur2",
                 "message.max.bytes": LARGEST_RECORD_BYTES,
                 "compression.type": "lz4",
@@ -60,6 +68,7 @@ class Mover:
             }
         )
         self._next: dict[tuple[str, int], int] = {}
+        self._look_at = time.monotonic() + LOOK_SECONDS
 
     def close(self) -> None:
         self._consumer.close()
@@ -69,29 +78,40 @@ class Mover:
 
         Raises `LogTruncated` when records are gone that were not moved, unless they are to be skipped.
         """
-        self._tried(lambda: self._producer.init_transactions(PATIENCE_SECONDS))
         begin = begin_offsets(self._connection, self._into)
+        self._in_steps(self._producer.init_transactions)
         parts = [TopicPartition(topic, partition) for topic in begin for partition in begin[topic]]
         committed = self._tried(lambda: once_decided(lambda: self._consumer.committed(parts, PATIENCE_SECONDS)))
         for part in committed:
             first = begin[part.topic][part.partition]
             if 0 <= part.offset < first and not skip_lost:
                 raise LogTruncated(
-                    f"{part.topic}/{part.partition} has let go of {first - part.offset:,} records that were not sealed "
+                    f"{part.topic}/{part.partition} has deleted {first - part.offset:,} records that were not sealed "
                     "yet. `pts seal --skip-lost` goes on without them; PTS_SEAL__INTAKE_HOURS says how long they stay."
                 )
             self._next[part.topic, part.partition] = max(part.offset, first)
         self._consumer.assign([TopicPartition(*part, offset) for part, offset in self._next.items()])
 
     @property
-    def position(self) -> int:
-        """The offsets up to which was moved, of all partitions together."""
-        return sum(self._next.values())
+    def positions(self) -> Mapping[tuple[str, int], int]:
+        """By topic and partition, the offset up to which was moved."""
+        return self._next
 
     def behind(self) -> int:
         """How many offsets of the topics were not moved yet."""
         ends = end_offsets(self._connection, self._into)
         return sum(max(0, ends[topic][partition] - offset) for (topic, partition), offset in self._next.items())
+
+    def last_known_behind(self) -> dict[tuple[str, int], int]:
+        """How many offsets were not moved yet, by topic and partition, as of what was last read: no broker is asked.
+        Without partitions of which nothing was read yet.
+        """
+        found = {}
+        for (topic, partition), offset in self._next.items():
+            _, end = self._consumer.get_watermark_offsets(TopicPartition(topic, partition), cached=True)
+            if end >= 0:
+                found[topic, partition] = max(0, end - offset)
+        return found
 
     def move(self) -> int:
         """Moves what has come meanwhile, as far as it is taken at once; returns how many records that were.
@@ -111,6 +131,10 @@ class Mover:
         moved = [(str(each.topic()), _told(each)) for each in found]
         if moved or ends != self._next:  # the end of a producer's transaction is an offset, too
             self._write(moved, ends)
+        elif time.monotonic() > self._look_at:
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            with suppress(BrokerUnavailable):  # they are waited for
+                end_offsets(self._connection, self._into)
         self._next = ends
         return len(moved)
 
@@ -132,8 +156,8 @@ class Mover:
             self._produce(self._into[topic], told)
         offsets = [TopicPartition(*part, offset) for part, offset in ends.items()]
         group = self._consumer.consumer_group_metadata()
-        self._tried(lambda: self._producer.send_offsets_to_transaction(offsets, group, PATIENCE_SECONDS))
-        self._tried(lambda: self._producer.commit_transaction(PATIENCE_SECONDS))
+        self._in_steps(lambda seconds: self._producer.send_offsets_to_transaction(offsets, group, seconds))
+        self._in_steps(self._producer.commit_transaction)
 
     def _produce(self, topic: str, told: Told) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -149,6 +173,26 @@ class Mover:
         except KafkaException as error:
             raise self._failure(error.args[0]) from error
 
+    def _in_steps(self, call: Callable[[float], object]) -> None:
+        """Makes a call of the producer's that may be repeated until it is done. Between two steps it is looked whether
+        the producer was refused, of which the call says nothing.
+        """
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            try:
+                call(STEP_SECONDS)
+                return
+            except KafkaException as error:
+                if not error.args[0].retriable() or time.monotonic() > deadline:
+                    raise self._failure(error.args[0]) from error
+            self._check_refusals()
+
+    def _check_refusals(self) -> None:
+        """Raises `AccessRefused` once the producer was refused, which it tells when it is polled."""
+        with suppress(KafkaException):  # one that is fenced; what failed with it, says so
+            self._producer.poll(0)
+        self._refusals.check()
+
     def _tried(self, call: Callable[[], Any]) -> Any:
         try:
             done = call()
@@ -162,7 +206,7 @@ class Mover:
             raise self._failure(error)
 
     def _failure(self, error: KafkaError) -> PtsError:
-        self._refusals.check()
+        self._check_refusals()
         check_right(self._connection, error)
         if error.code() in FENCED:
             return AnotherWriter(
@@ -170,9 +214,11 @@ class Mover:
             )
         if error.code() == KafkaError._AUTO_OFFSET_RESET:
             return LogTruncated(
-                f"An intake topic at {self._connection} let go of records before they were sealed ({error.str()}). "
+                f"An intake topic at {self._connection} deleted records before they were sealed ({error.str()}). "
                 "`pts seal --skip-lost` goes on without them."
             )
+        if error.code() in NO_ANSWER:
+            check_protocol(self._connection)
         return BrokerUnavailable(
             f"The broker at {self._connection} did not take what was sealed ({error.str()}). Nothing of it counts: "
             "start `pts seal` again."

@@ -137,14 +137,21 @@ class LogProducer:
 
 @contextmanager
 def kept_producer(connection: Connection) -> Iterator[LogProducer]:
-    """The process's producer for what is to arrive soon, at least once; it is forgotten when it fails."""
+    """The process's producer for what is to arrive soon, at least once; it is forgotten when it fails, and when it was
+    refused since it was last used: whether that still holds, a new one tells.
+    """
     try:
-        yield _producer(connection)
+        shared_producer(connection).flush()
     except PtsError:
-        _producer.cache_clear()
+        shared_producer.cache_clear()
+    try:
+        yield shared_producer(connection)
+    except PtsError:
+        shared_producer.cache_clear()
         raise
 
 
 @cache
-def _producer(connection: Connection) -> LogProducer:
+def shared_producer(connection: Connection) -> LogProducer:
+    """The process's producer to these brokers."""
     return LogProducer(connection, is_idempotent=False, linger_ms=0)

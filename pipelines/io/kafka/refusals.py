@@ -1,5 +1,6 @@
 """Why brokers and a client do not trust each other, in a sentence: logins, certificates, rights."""
 
+import re
 import socket
 import ssl
 import time
@@ -45,6 +46,9 @@ OF_THE_CLIENT = "SSL alert number"
 NO_TOKEN = "OAUTHBEARER token"
 """How librdkafka tells that it has nothing to log in with: it was refused elsewhere than at a broker."""
 
+OF_AN_ATTEMPT = re.compile(r" \(after \d+ms in state .*")
+"""What librdkafka adds to an error, and is another thing each time: who tells a refusal once compares the sentences."""
+
 HANDSHAKE_SECONDS = 2.0
 
 
@@ -76,9 +80,10 @@ class Refusals:
 
 
 def denied(connection: Connection, reason: str, error: KafkaError) -> AccessRefused:
-    """The refusal, with who was refused where, and the client's own words."""
+    """The refusal, with who was refused where, and the client's own words; the same each time."""
     who = connection.security.username or connection.security.client_id
-    return AccessRefused(f"{reason} {f'{who} at ' if who else ''}{connection} was told: {error.str()}")
+    told = OF_AN_ATTEMPT.sub("", error.str())
+    return AccessRefused(f"{reason} {f'{who} at ' if who else ''}{connection} was told: {told}")
 
 
 def check_right(connection: Connection, error: KafkaError) -> None:

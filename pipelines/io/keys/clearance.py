@@ -19,7 +19,8 @@ from pipelines.contracts.envelope import (
 )
 from pipelines.contracts.topics import SHIP_EVENTS
 from pipelines.io.keys.key_store import KeyStore
-from pipelines.settings import CARRIER, SEALABLE, Seal, Settings
+from pipelines.settings import Seal, Settings
+from pipelines.settings.seal import CARRIER, SEALABLE
 
 Row = Mapping[str, Any]
 
@@ -40,7 +41,7 @@ class Clearance:
 
     @classmethod
     def of(cls, settings: Settings) -> "Clearance":
-        """That of this process's user. Raises `KeysUnavailable` for a key store that may be read and is none."""
+        """The clearance of this process's user. Raises `KeysUnavailable` for a readable key store that is none."""
         file = settings.key_store
         store = KeyStore(file, is_read_only=True) if os.access(file, os.R_OK) else None
         return cls(settings.seal.columns, store)

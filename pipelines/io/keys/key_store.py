@@ -99,7 +99,7 @@ class KeyStore:
             return {names[name]: key for name, key in self._connection.execute(sql, (json.dumps(list(names)),))}
 
     def key_of_day(self, day: str) -> bytes | None:
-        """The same of a day."""
+        """The key of a day; None where there is none, or none any more."""
         return self._key(of_day(day))
 
     def is_erased(self, tracking_number: int) -> bool:

@@ -85,16 +85,6 @@ class Checkpoint:
             f"The checkpoint file {self.path}/{name} is missing, empty or torn. Restore it, {REMEDY} {SEE}."
         )
 
-    def forget_lost_checksums(self) -> None:
-        """Deletes the checksums of what Spark writes next, where their files are gone: it would take them for those of
-        another job.
-
-        Of `offsets/7`, Hadoop keeps one in `offsets/.7.crc`.
-        """
-        for log, newest in (("offsets", self.last_planned()), ("commits", self.last_committed())):
-            with self._written():
-                self._files.delete(f"{log}/.{0 if newest is None else newest + 1}.crc")
-
     def set_aside(self) -> None:
         """Gives it another name, by the time, so that there is none; nothing is lost."""
         with self._written():

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from py4j.protocol import Py4JJavaError
 
 from pipelines.errors import (
+    UNTRUSTED_STORE,
     AccessRefused,
     AnotherWriter,
     BrokerUnavailable,
@@ -92,6 +93,12 @@ CAUSES = (
         LakeUnavailable,
         "The lake is a folder that not all workers have. Mount it on each of them by the same path, or put the lake "
         "into an object store: PTS_LAKE=s3://bucket/name.",
+    ),
+    Cause(
+        r"the certificate of the store at|invalid peer certificate|InvalidCertificate"
+        r"|(SdkClientException|AWSClientIOException)[\s\S]*?(PKIX path|No subject alternative|No name matching)",
+        LakeUnavailable,
+        f"The certificate of the object store {UNTRUSTED_STORE}. Nothing is lost.",
     ),
     Cause(
         r"the store (says|at http)|S3Exception|SdkClientException|AWSClientIOException|Generic S3 error",

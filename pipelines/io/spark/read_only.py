@@ -31,9 +31,12 @@ DESCRIPTIONS = re.compile(
 TABLE_NAMES = frozenset({"UnresolvedRelation", "UnresolvedTable", "UnresolvedTableOrView"})
 
 REFUSED_FUNCTIONS = re.compile(
-    r"(try_)?reflect|java_method|(from|to|schema_of)_(avro|protobuf)|(from|schema_of)_xml|python_worker_logs"
+    r"(try_)?reflect|java_method|(from|to|schema_of)_(avro|protobuf)|(from|schema_of)_xml|xpath(_\w+)?"
+    r"|python_worker_logs"
 )
-"""Of Spark's own functions those that call any method of Java, or read a file that an argument names."""
+"""Of Spark's own functions those that call any method of Java, or open a file or address that an argument names: those
+of xpath load the document type that a text says it is of.
+"""
 
 
 def check_is_query(spark: SparkSession, sql: str, tables: Collection[str]) -> None:

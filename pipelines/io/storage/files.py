@@ -2,11 +2,13 @@
 
 import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol
 
 from pipelines.io.storage.entry import Entry
+from pipelines.lake_root import is_in_store
 from pipelines.processes.atomic_file import write_whole
 
 
@@ -30,7 +32,7 @@ class Files(Protocol):
         outlives the machine from here on."""
 
     def exists(self, name: str) -> bool:
-        """Whether there is the file, or a folder with something in it."""
+        """Whether there is the file."""
 
     def entries(self, folder: str = "") -> list[Entry]:
         """What is in the folder; nothing when there is none."""
@@ -43,6 +45,13 @@ class Files(Protocol):
 
     def delete_folder(self, folder: str) -> bool:
         """Deletes the folder with all that is in it; tells whether there was one."""
+
+    def note_sizes(self, sizes: Iterable[tuple[str, int]]) -> None:
+        """How large files are that are written once, by their names: a store need not be asked when they are read."""
+
+    def made_up(self, beginning: str) -> AbstractContextManager[None]:
+        """Within the block, no file is there whose name begins so, but those that are written meanwhile: a store need
+        not be asked. The caller has made the name up, by a UUID."""
 
     def free_bytes(self) -> int | None:
         """How much there is room for; None in a store, which tells of no end."""
@@ -66,20 +75,20 @@ class FolderFiles:
 
     def write(self, name: str, text: str, *, is_lasting: bool = False) -> None:
         path = self._path(name)
-        if "/" in name:  # a root that has gone is not made anew: it may be a disk that is not mounted
+        if "/" in name:  # a root that has gone is not made again: it may be a disk that is not mounted
             path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, text, is_lasting=is_lasting)
 
     def exists(self, name: str) -> bool:
-        return self._path(name).exists()
+        return self._path(name).is_file()
 
     def entries(self, folder: str = "") -> list[Entry]:
-        found = []
+        listed = []
         with suppress(FileNotFoundError), os.scandir(self._path(folder)) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):  # another one has deleted it meanwhile
-                    found.append(_entry(entry))
-        return found
+                    listed.append(_entry(entry))
+        return listed
 
     def make_folder(self, folder: str) -> None:
         self._path(folder).mkdir(parents=True, exist_ok=True)
@@ -92,6 +101,12 @@ class FolderFiles:
         if is_there := path.is_dir():
             shutil.rmtree(path)
         return is_there
+
+    def note_sizes(self, sizes: Iterable[tuple[str, int]]) -> None:
+        pass
+
+    def made_up(self, beginning: str) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def free_bytes(self) -> int | None:
         return shutil.disk_usage(self.root).free
@@ -113,11 +128,6 @@ def _entry(entry: "os.DirEntry[str]") -> Entry:
         return Entry(entry.name, 0, 0, is_folder=True)
     status = entry.stat()
     return Entry(entry.name, status.st_size, status.st_mtime, is_folder=False)
-
-
-def is_in_store(root: str) -> bool:
-    """Whether a root is that of an object store: no folder of this machine."""
-    return "://" in root
 
 
 def files_at(root: str) -> Files:

@@ -15,10 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Protocol, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
-from pipelines.io.storage.files import is_in_store
+from pipelines.lake_root import is_in_store
 from pipelines.processes import pid_lock
+
+if TYPE_CHECKING:
+    from pipelines.io.storage.objects import Version
 
 LEASE_SECONDS = 12.0
 """After so long without a renewal, a lease is anybody's. Nobody's clock is compared with another's: who waits has seen
@@ -39,7 +42,25 @@ class Lock(Protocol):
         """Whether another process may have it: this one could not renew it in time."""
 
     def close(self) -> None:
-        """Gives it back."""
+        """Gives the lock back."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who holds a lock.
+
+    Attributes:
+        name: The process, and in a store its host, for a person.
+        note: What it says beside; None where it has not said it yet.
+        is_me: Whether it is this process.
+    """
+
+    name: str
+    note: str | None
+    is_me: bool
+
+    def __str__(self) -> str:
+        return self.name
 
 
 def locked(root: str, name: str, note: str = "") -> Lock:
@@ -55,33 +76,15 @@ def locked(root: str, name: str, note: str = "") -> Lock:
     return _FileLock(os.fdopen(pid_lock.lock(path, note), encoding="utf-8"))
 
 
-def holder(root: str, name: str) -> str | None:
-    """Who holds the lock, for a person: the process, and in a store its host; None when nobody does."""
+def holder(root: str, name: str) -> Holder | None:
+    """Who holds the lock; None when nobody does. In a store, each look is a request to it."""
     if is_in_store(root):
-        term = _watch(root, name).term()
-        return term.holder if term else None
-    pid = pid_lock.holder(Path(root, name))
-    return f"process {pid}" if pid else None
-
-
-def is_mine(root: str, name: str) -> bool:
-    """Whether this process holds the lock."""
-    if is_in_store(root):
-        term = _watch(root, name).term()
-        return term is not None and term.token in _own_tokens
-    return pid_lock.holder(Path(root, name)) == os.getpid()
-
-
-def note_of(root: str, name: str) -> str | None:
-    """What the holder says beside its name; None when there is no holder, or it has not said it yet."""
-    if is_in_store(root):
-        term = _watch(root, name).term()
-        return term.note if term else None
-    path = Path(root, name)
-    found = pid_lock.holder(path)
-    pid, _, note = path.read_text(encoding="utf-8").partition(" ") if found else ("", "", "")
+        return _watch(root, name).holder()
+    pid, note = pid_lock.holder_and_note(Path(root, name))
+    if pid is None:
+        return None
     # For an instant, a new holder's file still has the note of the last one, who may have died with it there.
-    return note if found and pid == str(found) and _is_alive(found) else None
+    return Holder(f"process {pid}", note if _is_alive(pid) else None, is_me=pid == os.getpid())
 
 
 def _is_alive(pid: int) -> bool:
@@ -155,17 +158,14 @@ class _Lease:
             self._files.put(self._name, bytes(_Term(None)), self._tag)
 
     def _taken(self) -> str:
-        seen, since = "", 0.0
+        watch, seen = _watch(self._files.root, self._name), ""
         while True:
-            found = self._files.version(self._name)
-            is_free = found is None or _Term.parse(found.content).holder is None
-            if found and not is_free:
-                if seen not in ("", found.tag):
+            version, is_free = watch.look()
+            if version and not is_free:
+                if seen not in ("", version.tag):
                     raise BlockingIOError
-                if not seen:
-                    seen, since = found.tag, time.monotonic()
-            may_be_had = is_free or time.monotonic() - since > LEASE_SECONDS
-            if may_be_had and (tag := self._files.put(self._name, bytes(self._term), found.tag if found else None)):
+                seen = version.tag
+            if is_free and (tag := self._files.put(self._name, bytes(self._term), version.tag if version else None)):
                 return tag
             time.sleep(POLL_SECONDS)
 
@@ -191,16 +191,23 @@ class _Watch:
         self._files, self._name = ObjectFiles(root), name
         self._tag, self._since = "", 0.0
 
-    def term(self) -> _Term | None:
-        """The term that runs; None when none does."""
-        found = self._files.version(self._name)
-        if found is None:
-            return None
-        if found.tag != self._tag:
-            self._tag, self._since = found.tag, time.monotonic()
-        term = _Term.parse(found.content)
+    def look(self) -> "tuple[Version | None, bool]":
+        """What the object says, and whether the lease is anybody's."""
+        version = self._files.version(self._name)
+        if version is None:
+            return None, True
+        if version.tag != self._tag:
+            self._tag, self._since = version.tag, time.monotonic()
         has_run_out = time.monotonic() - self._since > LEASE_SECONDS
-        return None if term.holder is None or has_run_out else term
+        return version, has_run_out or _Term.parse(version.content).holder is None
+
+    def holder(self) -> Holder | None:
+        """Whose term runs; None when none does."""
+        version, is_free = self.look()
+        if version is None or is_free:
+            return None
+        term = _Term.parse(version.content)
+        return Holder(str(term.holder), term.note, is_me=term.token in _own_tokens)
 
 
 @cache

@@ -6,11 +6,11 @@ DuckDB reads and writes its large files through this module, too.
 import errno
 import os
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import obstore
 from obstore.exceptions import AlreadyExistsError, BaseError, PreconditionError
@@ -66,7 +66,7 @@ class ObjectFiles:
             try:
                 obstore.head(self._store, name)
             except FileNotFoundError:
-                return bool(self.entries(name))
+                return False
             return True
 
     def entries(self, folder: str = "") -> list[Entry]:
@@ -93,6 +93,16 @@ class ObjectFiles:
                 obstore.delete(self._store, [each["path"] for each in portion])
         return was_there
 
+    def note_sizes(self, sizes: Iterable[tuple[str, int]]) -> None:
+        from pipelines.io.storage.file_system import note_sizes
+
+        note_sizes({f"{self.root}/{name}": size for name, size in sizes})
+
+    def made_up(self, beginning: str) -> AbstractContextManager[None]:
+        from pipelines.io.storage.file_system import made_up
+
+        return made_up(f"{self.root}/{beginning}")
+
     def free_bytes(self) -> int | None:
         return None
 
@@ -102,7 +112,7 @@ class ObjectFiles:
             names = [each["path"] for portion in obstore.list(self._store) for each in portion]
             for name in names:
                 obstore.copy(_store(f"{SCHEME}://{bucket}"), _parts(f"{self.root}/{name}")[1], f"{prefix}/{name}")
-            # The identity goes first: a checkpoint that lost it says so, one that lost offsets would begin anew.
+            # The identity goes first: a checkpoint that lost it says so, one that lost offsets would begin again.
             obstore.delete(self._store, sorted(names, key=lambda name: name != "metadata"))
 
     def take(self, source: str, name: str) -> None:
@@ -148,13 +158,7 @@ def file_system() -> "AbstractFileSystem":
     """The store as DuckDB reads and writes it."""
     from pipelines.io.storage.file_system import DataFiles
 
-    return DataFiles(SCHEME, **_arguments())
-
-
-def _arguments() -> dict[str, Any]:
-    """How obstore is told what delta-rs is."""
-    config = access.options()
-    return {"client_options": {"allow_http": bool(config.pop("aws_allow_http", ""))}, "config": config}
+    return DataFiles(SCHEME, **access.of_obstore())
 
 
 def _store(root: str) -> S3Store:
@@ -163,7 +167,7 @@ def _store(root: str) -> S3Store:
 
 @cache
 def _store_as(root: str, _options: tuple[tuple[str, str], ...]) -> S3Store:
-    store = from_url(root, **_arguments())
+    store = from_url(root, **access.of_obstore())
     assert isinstance(store, S3Store)
     return store
 

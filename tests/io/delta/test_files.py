@@ -2,6 +2,7 @@
 
 import os
 import time
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,8 +10,19 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipelines.io.delta import files
+from pipelines.io.delta import data_files, delta_rs, duck, files
+from pipelines.io.delta.delta_table import opened
+from pipelines.io.delta.readable_lake import rows_of
+from pipelines.tables import Column, Table
 
+NUMBERS = Table(
+    name="silver.numbers",
+    doc="Numbers.",
+    grain="one row per number",
+    key=("number",),
+    is_append_only=True,
+    columns=(Column("number", "BIGINT", "The number.", is_required=True), Column("text", "STRING", "A text.")),
+)
 SCHEMA = pa.schema([pa.field("number", pa.int64(), nullable=False), pa.field("text", pa.string())])
 WEEK = timedelta(days=7)
 NO_TIME = timedelta(0)
@@ -46,14 +58,36 @@ def make_older(days: float, *files: Path) -> None:
 def test_joined_files_hold_the_same_rows_and_a_second_time_does_nothing(path: str) -> None:
     before, was = rows(path), files.state(path)
     assert was.has_many_small
-    files.join(path)
+    files.join(path, NUMBERS)
     joined = files.state(path)
     assert rows(path) == before
     assert (was.files.file_count, joined.files.file_count) == (COMMITS, 1)
     assert joined.folder.file_count == COMMITS + 1
     assert joined.files.byte_count < was.files.byte_count
-    files.join(path)
+    files.join(path, NUMBERS)
     assert files.state(path) == joined
+
+
+@pytest.mark.parametrize("is_known", [True, False], ids=["known", "found by the commit"])
+def test_files_that_somebody_joined_meanwhile_are_not_replaced_again(path: str, is_known: bool) -> None:
+    seen, before = opened(path), rows(path)
+    with closing(duck.cursor()) as cursor:
+        names = [file.rpartition("/")[2] for file in delta_rs.files(seen, path)]
+        query = rows_of(NUMBERS, [f"{path}/{name}" for name in names])
+        for _ in range(2):
+            joined = data_files.write(cursor, query, NUMBERS, path, are_joined=True)
+            delta_rs.replace_files(opened(path) if is_known else seen, path, joined, names)
+    assert rows(path) == before
+    assert files.state(path).files.file_count == 1
+
+
+def test_many_files_become_several_of_the_size_of_large_ones(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, byte_count = rows(path), files.state(path).files.byte_count // COMMITS
+    monkeypatch.setattr(files, "SMALL_BYTES", 2 * byte_count)
+    monkeypatch.setattr(files, "TARGET_BYTES", 7 * byte_count)
+    files.join(path, NUMBERS)
+    assert rows(path) == before
+    assert files.state(path).files.file_count == 3
 
 
 def test_few_small_files_are_left_as_they_are(tmp_path: Path) -> None:
@@ -61,7 +95,7 @@ def test_few_small_files_are_left_as_they_are(tmp_path: Path) -> None:
     for each in range(files.MANY_SMALL - 1):
         append(path, each)
     was = files.state(path)
-    files.join(path)
+    files.join(path, NUMBERS)
     assert files.state(path) == was
 
 
@@ -88,7 +122,7 @@ def test_order_puts_all_rows_along_the_columns(tmp_path: Path) -> None:
 
 def test_file_stays_for_the_retention_after_it_was_replaced_however_old_it_is(path: str) -> None:
     make_older(40, *Path(path).glob("*.parquet"))
-    files.join(path)
+    files.join(path, NUMBERS)
     assert files.unneeded(path, timedelta(hours=24), ()) == files.Extent(0, 0)
     files.vacuum(path, timedelta(hours=24), ())
     assert len(rows(path, version=COMMITS)) == 2 * COMMITS
@@ -123,7 +157,7 @@ def test_file_that_a_write_takes_out_meanwhile_disturbs_no_vacuum(
 
 
 def test_files_of_versions_that_somebody_needs_stay_and_no_others(path: str) -> None:
-    files.join(path)
+    files.join(path, NUMBERS)
     before = rows(path)
     files.vacuum(path, NO_TIME, [3])
     assert len(rows(path, version=3)) == 6
@@ -151,5 +185,6 @@ def test_version_that_a_commit_would_take_out_of_the_log_is_named(path: str) -> 
     assert files.leaves_the_log(path, [COMMITS]) is None, "no checkpoint comes after it"
     assert files.leaves_the_log(path, []) is None
     make_older(31, *Path(path, "_delta_log").iterdir())
-    files.join(path)
+    files.shorten_log(path)
     assert not Path(path, "_delta_log", f"{2:020d}.json").exists()
+    assert len(rows(path)) == 2 * (COMMITS + 1)

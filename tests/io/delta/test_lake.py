@@ -11,6 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from deltalake.exceptions import DeltaError
 from duckdb import DuckDBPyConnection as Cursor
+from pyarrow import parquet
 from pyspark.sql import SparkSession
 from pyspark.sql import types as T
 
@@ -65,7 +66,7 @@ def cursor() -> Iterator[Cursor]:
 
 def test_files_that_java_writes_are_this_users_alone(lake: Lake) -> None:
     """Hadoop sets permissions, whatever the process's umask is."""
-    lake.spark.range(10).write.format("delta").save(f"{lake.root}/gold/numbers")
+    lake.spark.range(10).write.parquet(f"{lake.root}/gold/numbers")
 
     assert permitted_beyond(0o077, Path(lake.root, "gold", "numbers")) == {}
 
@@ -140,9 +141,9 @@ def test_files_are_rewritten_in_portions_and_each_new_row_with_one_of_them(
         lake.append(cursor, rows((number, "red"), (number + 1, "blue")), COLOURS, Transaction(f"a{number}", 0))
     written: list[str] = []
 
-    def watched(*given: Any) -> Any:
+    def watched(*given: Any, **also: Any) -> Any:
         written.append(given[1])
-        return write(*given)
+        return write(*given, **also)
 
     monkeypatch.setattr(data_files, "write", watched)
     new = rows((5, "new"), (10, "green"), (15, "new"), (20, "green"), (31, "green"), (40, "new"))
@@ -153,6 +154,24 @@ def test_files_are_rewritten_in_portions_and_each_new_row_with_one_of_them(
         *((30, "red"), (31, "green"), (40, "new")),
     ]
     assert sorted(spans(lake)) == [(5, 15), (20, 21), (30, 40)]
+
+
+@pytest.mark.parametrize("limit", ["FEW_ROWS", "FEW_BYTES", None])
+def test_rows_are_written_in_order_unless_they_and_those_of_the_file_are_few(
+    lake: Lake, cursor: Cursor, monkeypatch: pytest.MonkeyPatch, limit: str | None
+) -> None:
+    lake.append(
+        cursor, "SELECT range::BIGINT AS id, 'red' AS colour FROM range(1, 30_001)", COLOURS, Transaction("a", 0)
+    )
+    if limit:
+        monkeypatch.setattr(lake_module, limit, 0)
+    lake.merge(cursor, rows((7, "green")), COLOURS, Transaction("b", 0))
+    (file,) = lake.files(COLOURS)
+    found = parquet.ParquetFile(file)
+    ids = found.read()["id"].to_pylist()
+    assert sorted(ids) == list(range(1, 30_001))
+    assert (ids == sorted(ids)) == bool(limit)
+    assert found.metadata.num_row_groups == (1 if limit else 2), "each core may write one"
 
 
 def spans(lake: Lake) -> list[tuple[int, int]]:

@@ -42,12 +42,12 @@ def test_every_kind_of_commit_is_signed(tmp_path: Path) -> None:
         lake.delete(cursor, "id = 2", COLOURS, Transaction("c/colours", 0, batch_id=9))
         other.append(cursor, rows((7, "green")), COLOURS, Transaction("a/colours", 0, batch_id=0))
     with in_place_of("pts replay promote"):
-        delta_rs.take_over(path, other.path(COLOURS), 1, Transaction("promote-x/colours", 10, batch_id=10))
+        delta_rs.swap_in(path, other.path(COLOURS), 1, Transaction("promote-x/colours", 10, batch_id=10))
     delta_rs.restore(path, 8, Transaction("d/colours", 11, batch_id=11))
     delta_rs.replace_constraint(path, "id_is_positive", "id >= 0")
-    delta_rs._set_append_only(DeltaTable(path), path, is_append_only=True)
-    delta_rs._set_append_only(DeltaTable(path), path, is_append_only=False)
-    files.join(path)
+    delta_rs.set_append_only(DeltaTable(path), path, is_append_only=True)
+    delta_rs.set_append_only(DeltaTable(path), path, is_append_only=False)
+    files.join(path, COLOURS)
     files.order(path, ["id"])
 
     found = told(lake)

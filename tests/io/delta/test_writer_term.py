@@ -30,6 +30,9 @@ class Process:
             write = Transaction("job/colours", number)
             self._does(lambda: self.lake.merge(cursor, rows((number, "red")), COLOURS, write))
 
+    def watches(self) -> None:
+        self._does(lambda: self.lake.commits.version(COLOURS))
+
     def restores(self, version: int) -> None:
         write = Transaction("promotion/colours", version)
         self._does(lambda: delta_rs.restore(self.lake.path(COLOURS), version, write))
@@ -68,6 +71,14 @@ def test_process_that_was_overtaken_commits_nothing_more(processes: tuple[Proces
     assert ids(second) == [1, 3]
 
 
+def test_change_by_the_one_that_overtook_is_not_taken_for_a_stranger_s(processes: tuple[Process, Process]) -> None:
+    first, second = processes
+    second.takes_the_lease()
+    second.merges(3)
+    with pytest.raises(AnotherWriter, match=r"term 2 after 1"):
+        first.watches()
+
+
 def test_commit_on_a_table_as_it_was_before_the_new_term_is_refused_by_delta(
     processes: tuple[Process, Process], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +98,7 @@ def test_commits_of_compaction_are_of_no_term_and_stop_nobody(processes: tuple[P
     for number in range(2, 2 + files.MANY_SMALL):
         first.merges(number)
     writer_term._terms.clear()
-    files.join(first.lake.path(COLOURS))
+    files.join(first.lake.path(COLOURS), COLOURS)
     first.merges(20)
     assert ids(first) == [*range(1, 2 + files.MANY_SMALL), 20]
 

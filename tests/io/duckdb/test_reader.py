@@ -373,7 +373,7 @@ def test_of_the_lake_nothing_can_be_read_but_the_live_files_of_the_tables(lake: 
 )
 def test_of_a_store_nothing_can_be_read_but_the_live_files_of_the_tables(bucket: str, rows: str) -> None:
     scans = pa.table({"tracking_number": [41]})
-    write_deltalake(f"{bucket}/silver/ship_events", scans, storage_options=access.options())
+    write_deltalake(f"{bucket}/silver/ship_events", scans, storage_options=access.of_delta_rs())
     files_at(bucket).write("_live.lock", "of nobody's concern")
     with pytest.raises(InvalidInput, match="Permission Error"):
         LakeReader(bucket).answer(f"SELECT * FROM {rows.format(lake=bucket)} -- silver.ship_events")

@@ -47,13 +47,13 @@ def _done(answer: Any) -> "Future[Any]":
 def test_offsets_are_asked_for_again_while_a_partitions_leader_is_in_doubt(
     code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(admin, "_client", lambda _: Cluster([code, code]))
+    monkeypatch.setattr(admin, "open_client", lambda _: Cluster([code, code]))
     assert admin.end_offsets(Connection("here:9092"), ["ship-events"]) == {"ship-events": {0: 7}}
 
 
 def test_another_refusal_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = Cluster([KafkaError.UNSUPPORTED_VERSION])
-    monkeypatch.setattr(admin, "_client", lambda _: cluster)
+    monkeypatch.setattr(admin, "open_client", lambda _: cluster)
     with pytest.raises(BrokerUnavailable, match="refuses"):
         admin.end_offsets(Connection("here:9092"), ["ship-events"])
 
@@ -64,5 +64,5 @@ def test_topic_that_goes_away_between_two_questions_does_not_exist(monkeypatch: 
     monkeypatch.setattr(
         cluster, "describe_configs", lambda asked, **_: {each: _done(gone) for each in asked}, raising=False
     )
-    monkeypatch.setattr(admin, "_client", lambda _: cluster)
+    monkeypatch.setattr(admin, "open_client", lambda _: cluster)
     assert admin.topic_states(Connection("here:9092"), ["ship-events"]) == {}

@@ -62,23 +62,6 @@ def test_file_that_others_need_and_is_gone_is_refused_by_its_name(folder: Path) 
         Checkpoint(str(folder)).ranges(1)
 
 
-def test_checksum_whose_file_is_gone_is_deleted_and_no_other(folder: Path) -> None:
-    stale = [folder / "offsets" / ".2.crc", folder / "commits" / ".1.crc"]
-    others = [folder / "offsets" / ".1.crc", folder / "commits" / ".0.crc", folder / "offsets" / "1"]
-    for file in (*stale, *others[:2]):
-        file.touch()
-    Checkpoint(str(folder)).forget_lost_checksums()
-    assert [file.exists() for file in (*stale, *others)] == [False, False, True, True, True]
-
-
-def test_checksum_of_a_first_commit_that_is_gone_is_deleted(folder: Path) -> None:
-    (folder / "commits" / "0").unlink()
-    checksum = folder / "commits" / ".0.crc"
-    checksum.touch()
-    Checkpoint(str(folder)).forget_lost_checksums()
-    assert not checksum.exists()
-
-
 def test_new_one_takes_the_place_of_one_that_is_kept_under_another_name(tmp_path: Path) -> None:
     start = {"ship-events": {0: 7, 1: 9}, "ship-routes": {0: 2}}
     checkpoint = Checkpoint(str(tmp_path / "live"))

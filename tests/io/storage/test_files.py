@@ -50,7 +50,8 @@ def test_folder_lists_what_is_immediately_in_it(files: Files) -> None:
     files.write("silver/scans/_delta_log/0.json", "")
     assert names(files.entries()) == {("_lake.json", 3, False), ("silver", 0, True)}
     assert names(files.entries("silver/scans")) == {("1.parquet", 1, False), ("_delta_log", 0, True)}
-    assert files.exists("silver/scans/_delta_log")
+    assert files.exists("silver/scans/1.parquet")
+    assert not files.exists("silver/scans/_delta_log"), "a folder"
     assert not files.exists("silver/scan")
 
 
@@ -83,7 +84,7 @@ def test_file_is_taken_without_a_look_at_it_and_twice(files: Files) -> None:
     assert files.read("live/part 1.parquet") == b"rows"
 
 
-def test_folder_that_has_gone_is_not_made_anew(tmp_path: Path) -> None:
+def test_folder_that_has_gone_is_not_made_again(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         files_at(str(tmp_path / "unmounted")).write("_live.heartbeat", "{}")
 

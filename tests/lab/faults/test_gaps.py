@@ -41,11 +41,11 @@ def lake(tmp_path: Path) -> Path:
 
 
 def test_job_that_planned_nothing_had_not_begun(tmp_path: Path) -> None:
-    assert Gaps(tmp_path).of_kill() == NOT_BEGUN
+    assert Gaps(str(tmp_path)).of_kill() == NOT_BEGUN
 
 
 def test_each_gap_of_a_batch_is_told_in_its_order(lake: Path) -> None:
-    gaps = Gaps(lake)
+    gaps = Gaps(str(lake))
     assert gaps.of_kill() == BETWEEN_BATCHES
     plan(lake, 1)
     assert gaps.of_kill() == PLANNED
@@ -62,19 +62,19 @@ def test_each_gap_of_a_batch_is_told_in_its_order(lake: Path) -> None:
 
 
 def test_file_that_an_earlier_kill_left_is_not_told_again(lake: Path) -> None:
-    gaps = Gaps(lake)
+    gaps = Gaps(str(lake))
     write(lake, "silver/ship_events", SCANS, 1, commit=False)
     assert [gaps.of_kill() for _ in range(2)] == [FILES, BETWEEN_BATCHES]
 
 
-def test_write_of_a_table_that_follows_is_not_of_the_batch_that_has_its_number(lake: Path) -> None:
+def test_write_of_a_catch_up_table_is_not_of_the_batch_that_has_its_number(lake: Path) -> None:
     write(lake, "gold/stop_activity", A_TURN, 1)
     plan(lake, 1)
-    assert Gaps(lake).of_kill() == PLANNED
+    assert Gaps(str(lake)).of_kill() == PLANNED
 
 
 def test_write_of_another_checkpoint_is_not_of_the_batch(lake: Path) -> None:
     plan(lake, 1)
     write(lake, "silver/ship_events", SCANS, 1)
     (lake / CHECKPOINT / "metadata").write_text(json.dumps({"id": "another"}))
-    assert Gaps(lake).of_kill() == PLANNED
+    assert Gaps(str(lake)).of_kill() == PLANNED

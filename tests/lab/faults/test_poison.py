@@ -22,8 +22,9 @@ from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import INPUT_TOPICS, SHIP_EVENTS, SHIP_ROUTES, Topic
 from pipelines.contracts.wire import Wire
 from pipelines.simulation.record import Record
-from pipelines.simulation.wire import Format, encoder
+from pipelines.simulation.wire import encoder
 from pipelines.tables import BRONZE_SHIP_EVENTS, BRONZE_SHIP_ROUTES
+from pipelines.wire_format import WireFormat
 from tests.batches import batches, new_lake, run, tables
 from tests.comparison import Rows, expected_bronze, expected_rows
 from tests.frames import in_order, plain_rows
@@ -66,7 +67,7 @@ LONG_TEXTS: tuple[dict[str, str], ...] = (
 
 ODD_MEMBERS = (
     *(b'"trackingNumber":42', b'"x":1,"x":1', b'"x":{"y":1,"\\u0079":1}', b'"x":1e999', b'"x":-1e999', b'"x":NaN'),
-    *(b'"x":' + b"9" * 40, b'"x":%d' % 2**63, b'"y":"\\ud800"'),
+    *(b'"x":' + b"9" * 40, b'"x":%d' % 2**63, b'"y":"\\ud800"', b'"x":' + b"0" * MB + b"42"),
 )
 ODD_TIMES = (
     *("0000-01-01T00:00:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999Z"),
@@ -80,7 +81,7 @@ HEADERS: tuple[tuple[Header, ...], ...] = (
 )
 
 
-def poisoned(wire_format: Format) -> list[LogRecord]:
+def poisoned(wire_format: WireFormat) -> list[LogRecord]:
     """Records of both topics, of which some are good."""
     return [
         LogRecord(topic.name, 0, offset, MOMENT_MS + offset, key, value, headers)
@@ -91,17 +92,17 @@ def poisoned(wire_format: Format) -> list[LogRecord]:
     ]
 
 
-def _by_value(topic: Topic, wire_format: Format) -> Iterator[tuple[bytes, bytes | None, None]]:
+def _by_value(topic: Topic, wire_format: WireFormat) -> Iterator[tuple[bytes, bytes | None, None]]:
     yield from ((KEY, value, None) for value in (*_values(topic, wire_format), *SHAPELESS, b"", None))
 
 
-def _by_key(topic: Topic, wire_format: Format) -> Iterator[tuple[bytes | None, bytes | None, Any]]:
+def _by_key(topic: Topic, wire_format: WireFormat) -> Iterator[tuple[bytes | None, bytes | None, Any]]:
     good = written(topic, wire_format)
     yield from ((key, value, None) for key in KEYS for value in (good, None))
     yield from ((KEY, value, headers) for headers in HEADERS for value in (good, None))
 
 
-def _values(topic: Topic, wire_format: Format) -> Iterator[bytes]:
+def _values(topic: Topic, wire_format: WireFormat) -> Iterator[bytes]:
     """Good values with something in them that is not."""
     good = written(topic, wire_format)
     yield from (good, b"\xef\xbb\xbf" + good, good + b"\0", b"\0" + good, good + good, good + b" " * MB)
@@ -116,7 +117,7 @@ def _values(topic: Topic, wire_format: Format) -> Iterator[bytes]:
         yield from (written(topic, wire_format, currentStopId=str(n), **texts) for n, texts in enumerate(LONG_TEXTS))
 
 
-def written(topic: Topic, wire_format: Format, **changed: str) -> bytes:
+def written(topic: Topic, wire_format: WireFormat, **changed: str) -> bytes:
     """A good value with other texts in some fields."""
     texts = (EVENT if topic == SHIP_EVENTS else ROUTE) | changed
     fields = tuple(texts.get(field.name, "") for field in topic.fields)
@@ -140,7 +141,7 @@ def _short(value: Any) -> Any:
 
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
 def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers(
-    spark: SparkSession, tmp_path: Path, wire_format: Format
+    spark: SparkSession, tmp_path: Path, wire_format: WireFormat
 ) -> None:
     records = poisoned(wire_format)
     lake = new_lake(spark, str(tmp_path))
@@ -162,7 +163,7 @@ def test_poison_is_accepted_or_quarantined_by_the_rules_and_nothing_else_suffers
 
 
 def test_records_of_the_measured_drain_are_good_and_bad_for_every_reason() -> None:
-    in_csv, in_json = (Lane(SHIP_EVENTS, wire_format, are_few=False) for wire_format in WIRE_FORMATS)
+    in_csv, in_json = (Lane(SHIP_EVENTS, wire_format) for wire_format in WIRE_FORMATS)
     verdicts = {
         maker: Counter(oracle_verdict(_on_log(maker(number)), lane).name for number in range(40))
         for lane, makers in ((in_csv, (good, bad, large, huge)), (in_json, (good_json, bad_json)))

@@ -38,6 +38,19 @@ def test_store_beyond_this_machine_is_asked_by_tls_alone() -> None:
         Storage(endpoint="http://store.example:9000")
 
 
+@pytest.mark.parametrize(
+    ("endpoint", "file", "sentence"),
+    [
+        ("", "ca.pem", "CA_FILE has no meaning without PTS_STORAGE__ENDPOINT=https"),
+        ("http://127.0.0.1:9000", "ca.pem", "CA_FILE has no meaning without PTS_STORAGE__ENDPOINT=https"),
+        ("https://127.0.0.1:9000", "", "it names no file: unset it"),
+    ],
+)
+def test_authority_of_a_store_is_a_file_and_of_use(endpoint: str, file: str, sentence: str) -> None:
+    with pytest.raises(ValidationError, match=sentence):
+        Storage.model_validate({"endpoint": endpoint, "ca_file": file})
+
+
 def test_key_of_a_store_needs_its_secret() -> None:
     with pytest.raises(ValidationError, match="go together"):
         Storage(access_key_id="pts")
