@@ -210,6 +210,12 @@ MUTATIONS = (
         "tests/engine/test_micro_batch.py::test_rehearsal_judges_all_records_and_keeps_nothing",
     ),
     Mutation(
+        ONE_WRITER, "who stands by takes the writer for a stranger",
+        "pipelines/engine/micro_batch.py",
+        "self._lake.newest(flow.into).version()", "self._lake.commits.version(flow.into)",
+        "tests/engine/test_micro_batch.py::test_rehearsal_goes_on_where_another_process_writes",
+    ),
+    Mutation(
         HANDED_OVER, "it goes on with tables that are the command's",
         LIVE_JOB,
         "            if not handover.hand_over(self._stop):\n                raise Stopped\n",

@@ -100,7 +100,9 @@ class MicroBatch:
         if not all(self._lake.exists(flow.into) for flow in flows):
             return
         for topic in {flow.topic for flow in flows if flow.topic and self._batch.size(flow.topic.name)}:
-            none_of_them = [replace(self._record_flow(flow), where="false") for flow in flows if flow.topic == topic]
+            # Another process writes the tables meanwhile: their newest versions, without a word on who made them.
+            its_flows = [(flow, self._lake.newest(flow.into).version()) for flow in flows if flow.topic == topic]
+            none_of_them = [replace(self._record_flow(*each), where="false") for each in its_flows]
             self._judge(topic, self._batch.ranges, none_of_them)
 
     @contextmanager
@@ -193,7 +195,8 @@ class MicroBatch:
         wanted = ranges_between({topic.name: begin}, self._batch.end_position.offsets)
         ranges = of_topic(topic, wanted)
         missing = [flow for flow in flows if not self._lake.commits.by(flow.into, self._transaction(flow))]
-        self._written[topic.name] = self._judge(topic, ranges, [self._record_flow(flow) for flow in missing])
+        record_flows = [self._record_flow(flow, self._lake.commits.version(flow.into)) for flow in missing]
+        self._written[topic.name] = self._judge(topic, ranges, record_flows)
 
     def _judge(self, topic: Topic, ranges: Sequence[OffsetRange], flows: Sequence[RecordFlow]) -> Written:
         def write(records: DataFrame) -> Written:
@@ -207,7 +210,7 @@ class MicroBatch:
                 raise
             return write(self._log.records(topic.name, ranges, by_spark=False))
 
-    def _record_flow(self, flow: Flow) -> RecordFlow:
+    def _record_flow(self, flow: Flow, version: int) -> RecordFlow:
         assert flow.topic is not None
         known = next((name for name, read in flow.reads.items() if isinstance(read, Known)), None)
         return RecordFlow(
@@ -217,7 +220,7 @@ class MicroBatch:
             by=flow.by,
             where=within(self._inputs.unfolded(flow, flow.topic)),
             known=known,
-            version=self._lake.commits.version(flow.into),
+            version=version,
         )
 
     def _commit(self, flow: Flow) -> Change | None:

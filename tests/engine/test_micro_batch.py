@@ -1,12 +1,13 @@
 """A micro-batch writes each table once, whatever happens between its writes, and however the log is cut."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from pipelines.engine import record_tasks
@@ -16,7 +17,8 @@ from pipelines.engine.record_tasks import Written
 from pipelines.graph import FLOWS, tables_of
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka import log
-from pipelines.state.ledger import Counts, Ledger
+from pipelines.io.kafka.log import OffsetRange
+from pipelines.state.ledger import Counts, Ledger, LedgerRow
 from pipelines.tables import SILVER_QUARANTINE
 from tests.batches import WIRES, Crashed, CrashingLake, batches, new_lake, run, tables
 from tests.comparison import expected_rows
@@ -90,6 +92,21 @@ def test_rehearsal_judges_all_records_and_keeps_nothing(
     assert [(each.read_count, each.rejected_count) for each in sorted(judged, key=str)] == [(4, 1), (7, 1)]
     assert all(files == () for each in judged for files in each.files.values())
     assert set(tmp_path.rglob("*")) == before
+
+
+def test_rehearsal_goes_on_where_another_process_writes(spark: SparkSession, lake: Lake) -> None:
+    whole = batches(RECORDS)
+    written: list[LedgerRow] = []
+
+    class LogBesideAJob(MemoryLog):
+        def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
+            if not written:
+                written.extend(run(Lake(spark, lake.root), spark, RECORDS, whole)[0])
+            return super().records(topic, ranges, by_spark)
+
+    MicroBatch(*whole, TablePositions(), lake, LogBesideAJob(spark, RECORDS), WIRES).rehearse()
+    assert written
+    assert tables(lake) == expected_rows(RECORDS)
 
 
 LONG = "x" * 30_000
