@@ -43,9 +43,7 @@ def run(
             lease.acquire()  # who is refused need not wait for Java
         spark = held.enter_context(spark_job(settings, QUERY))
         job = LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate, stop, observers)
-        if command.standby:
-            job.rehearse()
-        if not command.standby or stand_by(lease, stop):
+        if not command.standby or stand_by(lease, stop, job.rehearse):
             check_topics(settings)
             job.run(command)
     if stop.is_ctrl_c:

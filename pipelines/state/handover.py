@@ -168,16 +168,18 @@ class Handover:
         return False
 
 
-def stand_by(lease: WriterLease, stop: threading.Event) -> bool:
-    """Takes the lease when nobody has it, nor asks for it; tells whether it did, or `stop` was set before.
+def stand_by(lease: WriterLease, stop: threading.Event, rehearse: Callable[[], None]) -> bool:
+    """Takes the lease when nobody has it, nor asks for it; tells whether it did, or `stop` was set before. Where
+    somebody does, `rehearse` is called once, and then it says that it stands by.
 
-    Raises as `WriterLease.acquire`, but for a lease that is another's.
+    Raises as `rehearse`, and as `WriterLease.acquire`, but for a lease that is another's.
     """
     root, free, told = lease.lake_root, 0, False
     while not stop.is_set():
         other = holder(root, LEASE) or holder(root, REQUEST)
         free = 0 if other else free + 1
         if other and not told:
+            rehearse()
             warn(f"This job stands by: {other} already writes the lake {root}.")
             told = True
         if free == LOOKS_OF_A_STANDBY:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
@@ -247,12 +248,13 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_standby_takes_the_lease_when_nobody_has_it_any_more(
     tmp_path: Path, pool: ThreadPoolExecutor, hurried: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standby = WriterLease(str(tmp_path))
+    standby, rehearse = WriterLease(str(tmp_path)), Mock()
     with writer_lease(str(tmp_path)):
-        waiting = pool.submit(stand_by, standby, threading.Event())
+        waiting = pool.submit(stand_by, standby, threading.Event(), rehearse)
         time.sleep(0.1)
         assert not waiting.done()
     assert waiting.result(10)
+    rehearse.assert_called_once_with()
     with pytest.raises(AnotherWriter), writer_lease(str(tmp_path)):
         pass
     standby.release()
@@ -265,7 +267,7 @@ def test_standby_leaves_the_lease_to_the_command_that_asks_for_it(
 ) -> None:
     standby = WriterLease(str(tmp_path))
     with closing(locked(str(tmp_path), module.REQUEST, "")):
-        waiting = pool.submit(stand_by, standby, threading.Event())
+        waiting = pool.submit(stand_by, standby, threading.Event(), Mock())
         time.sleep(0.1)
         assert not waiting.done()
     assert waiting.result(10)
@@ -275,6 +277,13 @@ def test_standby_leaves_the_lease_to_the_command_that_asks_for_it(
 def test_standby_that_is_stopped_has_nothing(tmp_path: Path, pool: ThreadPoolExecutor, hurried: None) -> None:
     stop = threading.Event()
     with writer_lease(str(tmp_path)):
-        waiting = pool.submit(stand_by, WriterLease(str(tmp_path)), stop)
+        waiting = pool.submit(stand_by, WriterLease(str(tmp_path)), stop, Mock())
         stop.set()
         assert not waiting.result(10)
+
+
+def test_standby_whose_lake_is_free_takes_it_without_a_rehearsal(tmp_path: Path, hurried: None) -> None:
+    standby, rehearse = WriterLease(str(tmp_path)), Mock()
+    assert stand_by(standby, threading.Event(), rehearse)
+    standby.release()
+    rehearse.assert_not_called()
