@@ -50,10 +50,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test is `integration` by its folder or its fixtures, `spark` by its fixture.
 
-    Those of the folder begin, and those of the fault campaign and of replays follow: `make test` gives whole files to
-    its two workers in this order, and what takes longest is not to be left for the end.
+    Those of the folder begin, and those of the documentation, of the fault campaign and of replays follow: whole files
+    are given to two workers in this order, and what takes longest is not to be left for the end.
     """
-    items.sort(key=lambda item: [folder not in Path(item.path).parts for folder in (INTEGRATION, "faults", "replay")])
+    first = (INTEGRATION, "docs", "faults", "replay")
+    items.sort(key=lambda item: [folder not in Path(item.path).parts for folder in first])
     for item in items:
         fixtures = getattr(item, "fixturenames", ())
         if INTEGRATION in Path(item.path).parts or BROKERS.intersection(fixtures):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.docs.conftest import Documented
 from tests.docs.pages import ROOT
-from tests.integration.pts_process import SHORT_LIVED, wait_until
+from tests.integration.pts_process import wait_until
 from tests.ports import unused_ports
 
 LONG_AGO = 0
@@ -47,7 +47,6 @@ def enter(documented: Documented, clone: Path) -> None:
         "PTS_AIRFLOW__PORT": str(unused_ports()[0]),
         "PTS_API__PORT": str(unused_ports()[0]),
         "PTS_BOARD__PORT": str(unused_ports()[0]),
-        "PTS_SPARK__CONF": str(SHORT_LIVED).replace("'", '"'),
     }
 
 

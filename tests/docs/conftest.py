@@ -1,5 +1,6 @@
 """The commands of the page that names a test, for that test."""
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs.pages import ROOT, Block, run_blocks
+from tests.integration.pts_process import SHORT_LIVED
 
 TIMEOUT_SECONDS = 600
 
@@ -24,6 +26,7 @@ class Documented:
         self.left = blocks
         self.folder = folder
         self.environment = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
+        self.environment["PTS_SPARK__CONF"] = json.dumps(SHORT_LIVED)
 
     def take(self, beginning: str) -> str:
         """The text of the next block, which begins so, for a test that runs it in its own way."""

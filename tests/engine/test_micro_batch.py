@@ -95,16 +95,16 @@ def test_rehearsal_judges_all_records_and_keeps_nothing(
 
 
 def test_rehearsal_goes_on_where_another_process_writes(spark: SparkSession, lake: Lake) -> None:
-    whole = batches(RECORDS)
+    (whole,) = batches(RECORDS)
     written: list[LedgerRow] = []
 
     class LogBesideAJob(MemoryLog):
         def records(self, topic: str, ranges: Iterable[OffsetRange], by_spark: bool = True) -> DataFrame:
             if not written:
-                written.extend(run(Lake(spark, lake.root), spark, RECORDS, whole)[0])
+                written.extend(run(Lake(spark, lake.root), spark, RECORDS, [whole])[0])
             return super().records(topic, ranges, by_spark)
 
-    MicroBatch(*whole, TablePositions(), lake, LogBesideAJob(spark, RECORDS), WIRES).rehearse()
+    MicroBatch(whole, TablePositions(), lake, LogBesideAJob(spark, RECORDS), WIRES).rehearse()
     assert written
     assert tables(lake) == expected_rows(RECORDS)
 
