@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from inspect import isfunction, signature
+from inspect import getmembers, isfunction, signature
 
 from tests.oracle import gold
 from tests.oracle.judge import Row, coordinates, judge
@@ -64,8 +64,8 @@ def expected_tables(
 def _gold_tables(**read: list[Row]) -> dict[str, list[Row]]:
     """What each public function of the module gives for those of these that it names as parameters, by its name."""
     found = {}
-    for name, function in vars(gold).items():
-        if isfunction(function) and function.__module__ == gold.__name__ and not name.startswith("_"):
+    for name, function in getmembers(gold, isfunction):
+        if function.__module__ == gold.__name__ and not name.startswith("_"):
             found[f"gold.{name}"] = function(**{part: read[part] for part in signature(function).parameters})
     return found
 
