@@ -52,6 +52,11 @@ MUTATIONS = (
         f"{LEASES}::test_lease_of_a_process_that_has_gone_runs_out",
     ),
     Mutation(
+        LEASED, "one whose process was killed counts as held by whoever looks for the first time",
+        LOCKS, "if is_me or self._is_news:", "if True:",
+        f"{LEASES}::test_first_look_at_a_lease_tells_whether_its_process_is_alive",
+    ),
+    Mutation(
         LEASED, "who has lost it does not learn so",
         LOCKS, "return time.monotonic() - self._renewed_at > LEASE_SECONDS", "return False",
         f"{LEASES}::test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it",

@@ -7,6 +7,7 @@ import json
 import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -178,11 +179,16 @@ def begin_term(root: str, tables: Sequence[tuple[OpenTable, str]]) -> None:
     """Begins a term of this process's as the writer of a lake, with a commit to each of its tables, which are given
     with their paths: from here on, no commit of a process that wrote the lake before is taken.
     """
-    term = 1 + max((writer_term.newest_term(table) for table, _ in tables), default=0)
-    writer_term.enter(root, term)
-    for table, path in tables:
-        with _made_once(table, path, Transaction(TERM, term)):
-            table.commit([], signature(path))
+    with ThreadPoolExecutor() as pool:  # each waits for the store
+        term = 1 + max(pool.map(lambda each: writer_term.newest_term(each[0]), tables), default=0)
+        writer_term.enter(root, term)
+
+        def begin(table: OpenTable, path: str) -> None:
+            with _made_once(table, path, Transaction(TERM, term)):
+                table.commit([], signature(path))
+
+        for done in [pool.submit(begin, *each) for each in tables]:
+            done.result()
 
 
 @contextmanager

@@ -67,11 +67,11 @@ class Tables:
     def __init__(self) -> None:
         self._opened: dict[str, OpenTable] = {}
         self._opened_at: dict[str, int] = {}
-        self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
 
     def newest(self, path: str) -> OpenTable:
         """The table at its newest version, also for whoever has asked for it before. Raises as `opened`."""
-        with self._lock:
+        with self._locks.setdefault(path, threading.Lock()):
             if path in self._opened and _log(path).exists(f"{self._opened[path].version() + 1:020d}.json"):
                 self._opened[path].update_incremental()
             if path not in self._opened or self._opened[path].version() - self._opened_at[path] >= LONG_LOG:

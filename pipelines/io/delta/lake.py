@@ -5,8 +5,10 @@ delta-rs, which carries a transaction.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 from duckdb import DuckDBPyConnection as Cursor
@@ -15,7 +17,7 @@ from pyspark.sql import SparkSession
 from pipelines.io.delta import data_files, delta_rs, duck
 from pipelines.io.delta.commit_watch import CommitWatch
 from pipelines.io.delta.data_files import DataFile
-from pipelines.io.delta.delta_table import has_long_log
+from pipelines.io.delta.delta_table import OpenTable, has_long_log
 from pipelines.io.delta.parquet import file_list, parquet_rows
 from pipelines.io.delta.readable_lake import ReadableLake, rows_of
 from pipelines.io.delta.table_log import Change, Transaction
@@ -58,8 +60,13 @@ class Lake(ReadableLake):
         taken its lease does so. In a folder the lock does.
         """
         if is_in_store(self.root):
-            there = [(self.newest(table), self.path(table)) for table in tables if self.exists(table)]
-            delta_rs.begin_term(self.root, there)
+            with ThreadPoolExecutor() as pool:  # each waits for the store
+                there = chain.from_iterable(pool.map(self._opened, tables))
+            delta_rs.begin_term(self.root, list(there))
+
+    def _opened(self, table: Table) -> list[tuple[OpenTable, str]]:
+        """The table with its path, if it exists."""
+        return [(self.newest(table), self.path(table))] if self.exists(table) else []
 
     def commit(
         self, table: Table, transaction: Transaction, added: Sequence[DataFile], removed: Sequence[str] = ()

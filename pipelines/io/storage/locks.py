@@ -77,7 +77,9 @@ def locked(root: str, name: str, note: str = "") -> Lock:
 
 
 def holder(root: str, name: str) -> Holder | None:
-    """Who holds the lock; None when nobody does. In a store, each look is a request to it."""
+    """Who holds the lock; None when nobody does. In a store, each look is a request to it, and the first one of a
+    process takes some seconds where there is a lease: one whose process was killed looks like any other.
+    """
     if is_in_store(root):
         return _watch(root, name).holder()
     pid, note = pid_lock.holder_and_note(Path(root, name))
@@ -189,25 +191,36 @@ class _Watch:
         from pipelines.io.storage.objects import ObjectFiles
 
         self._files, self._name = ObjectFiles(root), name
-        self._tag, self._since = "", 0.0
+        self._tag: str | None = None
+        self._since = 0.0
+        self._is_news = False
+        """Whether what it has seen last was written since its first look."""
 
     def look(self) -> "tuple[Version | None, bool]":
         """What the object says, and whether the lease is anybody's."""
         version = self._files.version(self._name)
+        tag = version.tag if version else ""
+        if tag != self._tag:
+            self._is_news = self._tag is not None
+            self._tag, self._since = tag, time.monotonic()
         if version is None:
             return None, True
-        if version.tag != self._tag:
-            self._tag, self._since = version.tag, time.monotonic()
         has_run_out = time.monotonic() - self._since > LEASE_SECONDS
         return version, has_run_out or _Term.parse(version.content).holder is None
 
     def holder(self) -> Holder | None:
-        """Whose term runs; None when none does."""
-        version, is_free = self.look()
-        if version is None or is_free:
-            return None
-        term = _Term.parse(version.content)
-        return Holder(str(term.holder), term.note, is_me=term.token in _own_tokens)
+        """Whose term runs; None when none does. What the first look finds may be of a process that has gone: it looks
+        until that is renewed, or has run out.
+        """
+        while True:
+            version, is_free = self.look()
+            if version is None or is_free:
+                return None
+            term = _Term.parse(version.content)
+            is_me = term.token in _own_tokens
+            if is_me or self._is_news:
+                return Holder(str(term.holder), term.note, is_me)
+            time.sleep(POLL_SECONDS)
 
 
 @cache

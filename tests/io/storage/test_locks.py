@@ -87,6 +87,23 @@ def test_lease_of_a_process_that_has_gone_runs_out(bucket: str, hurried: None, m
     assert locks.holder(root, LEASE) is None
 
 
+def test_first_look_at_a_lease_tells_whether_its_process_is_alive(
+    bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = f"{bucket}/lake"
+    alive = locks.locked(root, "alive", "of code 1")
+    with monkeypatch.context() as patched:
+        patched.setattr(locks._Lease, "_renew", lambda _: None)
+        locks.locked(root, "gone")
+    monkeypatch.setattr(locks, "_own_tokens", set())
+    locks._watch.cache_clear()  # as another process begins
+    found = locks.holder(root, "alive")
+    assert found is not None
+    assert found.note == "of code 1"
+    assert locks.holder(root, "gone") is None
+    alive.close()
+
+
 def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(bucket: str, hurried: None) -> None:
     root = f"{bucket}/lake"
     lease = locks.locked(root, LEASE)
