@@ -44,8 +44,9 @@ def run(
         spark = held.enter_context(spark_job(settings, QUERY))
         job = LiveJob(live_runner(spark, settings, flows), settings, Handover(lease), delegate, stop, observers)
         if not command.standby or stand_by(lease, stop, job.rehearse):
-            check_topics(settings)
-            job.run(command)
+            with lease.explaining():
+                check_topics(settings)
+                job.run(command)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
     if stop.is_set() and command.drain:

@@ -213,7 +213,8 @@ def handed_over(
         try:
             with part("Waiting for the lake"):
                 reply = patiently(lambda: _acquired_or_replied(lease, request), patience_seconds)
-            yield reply.result() if reply else None
+            with lease.explaining():
+                yield reply.result() if reply else None
         finally:
             lease.release()
 

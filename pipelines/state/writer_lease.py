@@ -1,7 +1,7 @@
 """The writer lease of a lake: one process writes the tables, the live job or a command in its place."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from pipelines.code_version import fingerprint
 from pipelines.errors import AnotherWriter, LakeUnavailable
@@ -39,11 +39,31 @@ class WriterLease:
     def check(self) -> None:
         """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""
         if self._lock and self._lock.is_lost:
-            other = writer(self.lake_root) or "Another process"
-            raise AnotherWriter(
-                f"The lease of the lake {self.lake_root} was not renewed in time, and may be another's: "
-                f"{other} has it. This process changes nothing more. Start it again where no other runs."
-            )
+            raise self._lost(writer(self.lake_root))
+
+    @contextmanager
+    def explaining(self) -> Iterator[None]:
+        """What fails in the block while another process has the lease, fails as `AnotherWriter`: of a process that was
+        frozen, connections are gone, too, and that is what it notices first.
+        """
+        try:
+            yield
+        except AnotherWriter:
+            raise
+        except Exception as error:
+            other = None
+            with suppress(OSError):  # who cannot ask does not know
+                other = writer(self.lake_root) if self._lock and self._lock.is_lost else None
+            if other and not other.is_me:
+                raise self._lost(other) from error
+            raise
+
+    def _lost(self, other: Holder | None) -> AnotherWriter:
+        return AnotherWriter(
+            f"The lease of the lake {self.lake_root} was not renewed in time, and may be another's: "
+            f"{other or 'Another process'} has it. This process changes nothing more. Start it again where no other "
+            "runs."
+        )
 
     def release(self) -> None:
         if self._lock:
@@ -57,7 +77,8 @@ def writer_lease(lake_root: str) -> Iterator[WriterLease]:
     lease = WriterLease(lake_root)
     lease.acquire()
     try:
-        yield lease
+        with lease.explaining():
+            yield lease
     finally:
         lease.release()
 

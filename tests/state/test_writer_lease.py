@@ -1,12 +1,17 @@
 """One writer per lake, for as long as it runs."""
 
+import json
 import os
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pipelines.errors import AnotherWriter, LakeUnavailable
-from pipelines.state.writer_lease import writer_lease
+from pipelines.io.storage import locks
+from pipelines.io.storage.files import files_at
+from pipelines.state.writer_lease import LEASE, WriterLease, writer_lease
 
 
 def test_second_job_on_a_lake_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
@@ -36,3 +41,34 @@ def test_lake_that_cannot_be_written_is_refused_by_its_name(tmp_path: Path) -> N
         writer_lease(str(tmp_path / "lake")),
     ):
         pass
+
+
+def test_what_fails_is_the_lease_that_another_process_has_and_else_what_failed(
+    bucket: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "LEASE_SECONDS", 1.5)
+    monkeypatch.setattr(locks, "RENEWED_EVERY_SECONDS", 0.1)
+    lease = WriterLease(f"{bucket}/lake")
+
+    def fails(error: type[Exception], text: str) -> None:
+        with pytest.raises(error, match=text), lease.explaining():
+            raise ConnectionResetError("the store's answer")
+
+    lease.acquire()
+    fails(ConnectionResetError, "the store's answer")
+    for holder, error, text in (
+        (None, ConnectionResetError, "answer"),
+        ("elsewhere", AnotherWriter, "elsewhere has it"),
+    ):
+        files_at(lease.lake_root).write(LEASE, json.dumps({"holder": holder, "token": "other"}))
+        with pytest.raises(AnotherWriter):
+            until_refused(lease.check)
+        fails(error, text)
+    lease.release()
+
+
+def until_refused(check: Callable[[], None]) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        check()
+        time.sleep(0.02)
