@@ -9,7 +9,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.error import URLError
 from uuid import uuid4
 
 from pipelines.io.delta import duck
@@ -19,7 +18,7 @@ from pipelines.settings import Storage
 from tests.hosts import Host
 from tests.ports import unused_ports
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS, ATTEMPT_SECONDS = 60.0, 5.0
 LOG = "store.log"
 
 
@@ -64,7 +63,7 @@ def new_bucket(storage: Storage) -> str:
     """The URI of a bucket of the caller's own."""
     name = f"bucket-{uuid4().hex}"
     asked = urllib.request.Request(f"{storage.endpoint}/{name}", method="PUT")
-    urllib.request.urlopen(asked, context=_context(storage)).close()
+    urllib.request.urlopen(asked, timeout=PATIENCE_SECONDS, context=_context(storage)).close()
     return f"s3://{name}"
 
 
@@ -82,8 +81,8 @@ def _await(storage: Storage, server: "subprocess.Popen[bytes]") -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while True:
         try:
-            urllib.request.urlopen(storage.endpoint, context=_context(storage)).close()
-        except URLError:
+            urllib.request.urlopen(storage.endpoint, timeout=ATTEMPT_SECONDS, context=_context(storage)).close()
+        except OSError:
             assert server.poll() is None, "the store ended"
             assert time.monotonic() < deadline, "the store does not answer"
             time.sleep(0.05)

@@ -34,7 +34,7 @@ class UnsteadyStore:
     def does(self, **faults: object) -> None:
         """From here on; what is not named goes well."""
         body = json.dumps(faults).encode()
-        urllib.request.urlopen(f"{self.storage.endpoint}/faults", body).close()
+        urllib.request.urlopen(f"{self.storage.endpoint}/faults", body, timeout=60).close()
 
 
 @contextmanager
