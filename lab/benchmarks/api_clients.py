@@ -11,6 +11,7 @@ import json
 import sys
 import time
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,6 +19,7 @@ import uvloop
 
 CONNECTIONS = 64
 OPENED_PER_SECOND = 500
+PAUSE_SECONDS = 0.001
 HOLD_SECONDS = 12.0
 """Streams stay open for so long after the last request: until the last scans of the feed have shown."""
 
@@ -30,7 +32,7 @@ class Clients:
         self._host, self._port = parts.hostname or "", parts.port or 80
         self._streams, self._rate, self._seconds, self._hold_seconds = streams, rate, seconds, hold_seconds
         self._packages, self._offsets, self._times = array("q"), array("q"), array("d")
-        self._took = array("d")
+        self._took, self._late = array("d"), array("d")
         self._failed = 0
 
     async def run(self) -> None:
@@ -48,7 +50,9 @@ class Clients:
             while sent < (now - began) * self._rate:
                 due.put_nowait(began + sent / self._rate)
                 sent += 1
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(PAUSE_SECONDS)
+            if now >= began + self._seconds / 2:
+                self._late.append(time.monotonic() - now - PAUSE_SECONDS)
         await due.join()
         await asyncio.sleep(self._hold_seconds)
         for task in (*asking, *listening):
@@ -87,19 +91,22 @@ class Clients:
     def told(self) -> dict[str, float]:
         """Of the answers that count."""
         took = sorted(self._took)
-        quantiles = {
-            f"p{share}_milliseconds": took[int(len(took) * share / 100)] * 1_000 if took else 0.0
-            for share in (50, 95, 99)
-        }
         return {
-            **quantiles,
+            **{f"p{share}_milliseconds": _quantile(took, share) for share in (50, 95, 99)},
             "greatest_milliseconds": took[-1] * 1_000 if took else 0.0,
+            # So much later than it wanted to, this process itself went on: what it says of answers has that in it.
+            "late_p99_milliseconds": _quantile(sorted(self._late), 99),
             "per_second": len(took) / (self._seconds / 2),
             "failed": self._failed,
         }
 
     def events(self) -> list[list[float]]:
         return [list(self._packages), list(self._offsets), list(self._times)]
+
+
+def _quantile(seconds: Sequence[float], share: int) -> float:
+    """Of sorted seconds, in milliseconds."""
+    return seconds[int(len(seconds) * share / 100)] * 1_000 if seconds else 0.0
 
 
 def main() -> None:

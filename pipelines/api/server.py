@@ -32,6 +32,11 @@ from pipelines.web import server as web
 SWITCH_SECONDS = 0.000_5
 """For so long the feed's thread keeps the interpreter while an answer waits; 5 ms by default, a quarter of its time."""
 
+COLLECTIONS_OF_YOUNG = 100
+"""Of objects that are young, for each one of all; 10 by default. To look through those of 2,000 open streams takes a
+quarter of a second, in which nobody gets an answer.
+"""
+
 CONNECTIONS_BESIDE = 900
 """Connections that are no streams: of those who ask once, or have not asked yet."""
 
@@ -83,10 +88,13 @@ class Server(web.Server):
     def serve_beside(self, feed: Feed, listener: socket.socket) -> None:
         """Serves at the socket. Raises what has ended the feed."""
         self._feed = threading.Thread(target=feed.run, args=(self._stop_feed,), name="feed")
+        thresholds = gc.get_threshold()
+        gc.set_threshold(*thresholds[:2], COLLECTIONS_OF_YOUNG)
         try:
             self.run(sockets=[listener])
         finally:
             gc.unfreeze()
+            gc.set_threshold(*thresholds)
         self._feed.join()
         if feed.failure:
             raise feed.failure

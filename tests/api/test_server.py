@@ -1,5 +1,6 @@
 """`pts api` as a process, without a broker."""
 
+import gc
 import os
 import resource
 import signal
@@ -94,6 +95,22 @@ def test_feed_that_ends_ends_the_server(tmp_path: Path) -> None:
         made.feed.publish = running.publish
         with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket, pytest.raises(TypeError):
             running.serve_beside(made.feed, socket)
+
+
+def test_while_it_serves_all_objects_are_looked_through_ten_times_as_rarely(tmp_path: Path) -> None:
+    with stand(tmp_path, message(0)) as made:
+        api, stop = Api(port=unused_ports()[0]), StopRequest()
+        before, meanwhile = gc.get_threshold(), set()
+
+        def publish(*_: object) -> None:
+            meanwhile.add(gc.get_threshold())
+            stop.set()
+
+        made.feed.publish = publish
+        with listener(api.host, api.port, ApiUnavailable, "PTS_API__") as socket:
+            served(made, api.port, stop).serve_beside(made.feed, socket)
+        assert meanwhile == {(*before[:2], 10 * before[2])}
+        assert gc.get_threshold() == before
 
 
 def test_open_stream_gets_news_and_does_not_keep_the_server_from_ending(
