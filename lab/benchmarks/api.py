@@ -29,6 +29,7 @@ from lab.benchmarks.processes import Tree
 from lab.benchmarks.seeded_log import broker
 from lab.benchmarks.steady_feed import append_routes
 from pipelines.contracts.topics import PACKAGE_REPORTS
+from pipelines.processes.supervisor import NICE
 from pipelines.settings import Api, Settings
 from pipelines.settings_variables import as_variables
 from tests.ports import unused_ports
@@ -50,13 +51,13 @@ class Load:
 
 
 def api_of_ours(work: Path, logs: Path, load: Load) -> dict[str, Any]:
-    """Job, broker, feed, API and its clients, all on this machine."""
+    """Job, broker, feed, API and its clients, all on this machine; the job has the priority that `pts up` gives it."""
     with broker(work / "broker") as settings:
         servers = settings.bootstrap_servers
         append_routes(servers, load.packages)
         place = Drain(servers, "", str(work / "ours"))
         with (
-            live_job(place, logs / f"api-job-{load.rate}.jsonl") as job,
+            live_job(place, logs / f"api-job-{load.rate}.jsonl", before=NICE) as job,
             served(settings, work, logs / f"api-{load.rate}.log", load) as (url, process),
             Arrivals(servers, PACKAGE_REPORTS.name) as arrivals,
         ):

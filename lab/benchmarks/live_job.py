@@ -2,9 +2,9 @@
 
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from statistics import median
@@ -53,12 +53,17 @@ class LiveJob:
 
 
 @contextmanager
-def live_job(place: Drain, output: Path, **variables: str) -> Iterator[LiveJob]:
-    """The job, with settings of its own, asked to stop at the end of the block."""
+def live_job(
+    place: Drain, output: Path, variables: Mapping[str, str] | None = None, before: tuple[str, ...] = ()
+) -> Iterator[LiveJob]:
+    """The job, with settings of its own and perhaps something before its command, asked to stop at the end of the
+    block.
+    """
     output.parent.mkdir(parents=True, exist_ok=True)
     with output.open("w", encoding="utf-8") as out:
         started_at = time.time()
-        process = pts(place, "stream", **variables).start(output.with_suffix(".log"), stdout=out)
+        command = pts(place, "stream", **(variables or {}))
+        process = replace(command, argv=(*before, *command.argv)).start(output.with_suffix(".log"), stdout=out)
     try:
         yield LiveJob(process, started_at, output)
     finally:

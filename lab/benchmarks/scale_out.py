@@ -73,7 +73,7 @@ def by_place(work: Path, logs: Path, packages: int, rate: int, seconds: int) -> 
             if name == "store":
                 storage = held.enter_context(object_store(work / name))
                 variables = as_variables(Settings(storage=storage)) | {"PTS_LAKE": f"{new_bucket(storage)}/pts"}
-            job = held.enter_context(live_job(place, logs / f"lake-in-{name}.jsonl", **variables))
+            job = held.enter_context(live_job(place, logs / f"lake-in-{name}.jsonl", variables))
             job.await_batches(bool, LIMIT_SECONDS)  # of routes: the job has started
             append_scans(place.servers, packages, rate, seconds / 2)
             before, asked = len(job.batches()), len(requests(work / name))

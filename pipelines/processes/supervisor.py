@@ -48,6 +48,12 @@ SERVICES: dict[str, commands.Command] = {
 BY_NAME = frozenset({"sql"})
 """Services that are started when they are asked for, and otherwise not: a Java more."""
 
+BEHIND = frozenset({"stream", "airflow-scheduler"})
+"""Services that work in batches, with what they start: where processors are few, who answers somebody comes first."""
+
+NICE = ("nice", "-n", "5")
+"""Before their commands."""
+
 GROUPS = {"airflow": tuple(name for name in SERVICES if name.startswith("airflow-"))}
 """Services that are started together, by the name that stands for them."""
 
@@ -204,14 +210,14 @@ class Supervisor:
 
     def environment(self) -> dict[str, str]:
         """The variables that its configuration file asks for, and the settings: services read no others of PTS_."""
-        pts = [sys.executable, "-P", "-m", "pipelines.cli"]
-        services = {
-            f"STACK_{name.upper().replace('-', '_')}": join(guarded(self._run / f"{name}.pid", [*pts, *command.argv()]))
-            for name, command in SERVICES.items()
-        }
+        services = {f"STACK_{name.upper().replace('-', '_')}": join(self._command(name)) for name in SERVICES}
         places = {"STACK_HOME": str(self._home), "STACK_SOCKET": self._new_socket(), "PYTHONUNBUFFERED": "1"}
         inherited = {name: value for name, value in os.environ.items() if not name.upper().startswith("PTS_")}
         return inherited | as_variables(self._settings) | services | places
+
+    def _command(self, name: str) -> list[str]:
+        command = [sys.executable, "-P", "-m", "pipelines.cli", *SERVICES[name].argv()]
+        return [*(NICE if name in BEHIND else ()), *guarded(self._run / f"{name}.pid", command)]
 
     def _new_socket(self) -> str:
         """Path for the socket, kept in `run/socket`: in the home, or where that is too long, in a private folder."""

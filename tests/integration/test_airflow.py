@@ -27,6 +27,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live import topics
 from pipelines.processes import airflow
 from pipelines.processes.pid_lock import holder
+from pipelines.processes.supervisor import NICE
 from pipelines.replay import build
 from pipelines.settings import Airflow, Alerts, Settings, Spark
 from pipelines.stack import simulate, stack
@@ -182,6 +183,16 @@ def test_nobody_enters_without_the_password(settings: Settings, api: Api) -> Non
         Api.of(settings, "admin")
     with pytest.raises(urllib.error.HTTPError, match="401"):
         Api(api.url).call("/api/v2/dags")
+
+
+def test_who_works_in_batches_comes_after_who_answers(settings: Settings, api: Api) -> None:
+    priorities = {name: _priority(each.pid) for name, each in stack.services(settings).items() if each.pid}
+    assert priorities["airflow-scheduler"] == priorities["airflow-api-server"] + int(NICE[-1])
+    assert priorities["broker"] == priorities["airflow-api-server"]
+
+
+def _priority(pid: int) -> int:
+    return os.getpriority(os.PRIO_PROCESS, pid)
 
 
 def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> None:

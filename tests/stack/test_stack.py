@@ -145,6 +145,14 @@ def test_services_are_stopped_in_the_order_of_their_priorities() -> None:
     assert sum(waits) < stack.STOP_SECONDS
 
 
+def test_the_job_and_the_scheduler_come_after_services_that_answer(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir()
+    told = Supervisor(Settings(home=tmp_path)).environment()
+    of_services = {name: told[f"STACK_{name.upper().replace('-', '_')}"] for name in SERVICES}
+    behind = {name for name, line in of_services.items() if line.startswith("nice -n 5 /")}
+    assert behind == {"stream", "airflow-scheduler"}
+
+
 def test_home_that_cannot_be_written_is_a_sentence(free_ports: tuple[int, int], tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     settings = Settings(
