@@ -285,6 +285,16 @@ MUTATIONS = (
         TELLS_THE_SAME,
     ),
     Mutation(
+        DEFERRED, "packages of which the batch has a route alone are not told",
+        INPUTS, "if isinstance(read, New))\n", "if isinstance(read, New) and read.topic.name == 'ship-events')\n",
+        TELLS_THE_SAME,
+    ),
+    Mutation(
+        DEFERRED, "of its packages, only what the batch itself brings is looked at",
+        BATCH, "USING ({', '.join(flow.into.key)})",
+        "USING ({', '.join(flow.into.key)}) WHERE {within(of_topic(read.topic, self._batch.ranges))}", TELLS_THE_SAME,
+    ),
+    Mutation(
         DEFERRED, "nobody is told before the table moves",
         BATCH, "if self._tells(flow) or (self._moves(flow)", "if (self._moves(flow)", TELLS_THE_SAME,
     ),

@@ -89,6 +89,13 @@ class FlowInputs:
         new = [name for name, read in flow.reads.items() if isinstance(read, New)]
         return going_on_from(self._lake.rows(table), self._lake.rows(archive), table.key, new)
 
+    def keys_of_batch(self, flow: Flow) -> str:
+        """A query that gives the keys of the flow's table for which the batch itself has new rows."""
+        key = ", ".join(flow.into.key)
+        new = (read for read in flow.reads.values() if isinstance(read, New))
+        added = (self._added(read.table, of_topic(read.topic, self._batch.ranges)) for read in new)
+        return " UNION ".join(f"SELECT {key} FROM ({rows})" for rows in added)
+
     def unfolded(self, flow: Flow, topic: Topic) -> tuple[OffsetRange, ...]:
         """The ranges of a topic whose records the flow's table does not hold yet."""
         is_rebuilt = self.is_rebuilt(flow)

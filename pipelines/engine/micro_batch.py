@@ -24,7 +24,7 @@ from pipelines.engine.batch import Batch, TablePositions
 from pipelines.engine.flow_inputs import FlowInputs, of_topic
 from pipelines.engine.record_tasks import RecordFlow, Written
 from pipelines.engine.schedule import pays
-from pipelines.graph import ACCEPTED, FLOWS, Flow, Known, flows_into, tables_of
+from pipelines.graph import ACCEPTED, FLOWS, Flow, Known, New, flows_into, tables_of
 from pipelines.io.delta import data_files, duck
 from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Change, Transaction
@@ -240,8 +240,14 @@ class MicroBatch:
         if not is_rebuilt and (found := self._lake.commits.by(flow.into, self._transaction(flow))):
             return found
         with closing(duck.cursor()) as cursor:
+            moves = self._moves(flow)
+            if not moves:  # messages about what the batch changes are all that is asked for
+                cursor.execute(f"CREATE TEMP TABLE touched AS {self._inputs.keys_of_batch(flow)}")
             for name, read in flow.reads.items():
-                cursor.execute(f"CREATE TEMP VIEW {name} AS {self._inputs.rows(cursor, flow, read)}")
+                rows = self._inputs.rows(cursor, flow, read)
+                if isinstance(read, New) and not moves:
+                    rows = f"FROM ({rows}) SEMI JOIN touched USING ({', '.join(flow.into.key)})"
+                cursor.execute(f"CREATE TEMP VIEW {name} AS {rows}")
             cursor.execute(f"CREATE TEMP TABLE changed AS FROM ({flow.by}) WHERE {self._is_kept(flow)}")
             if flow.publishes and self._tells(flow):
                 own = (
@@ -250,7 +256,7 @@ class MicroBatch:
                 )
                 cursor.execute(f"CREATE TEMP VIEW reports AS FROM changed WHERE {' OR '.join(own)}")
                 self._log.send(cursor.sql(flow.publishes.by).to_arrow_table(), flow.publishes.topic.name)
-            if not self._moves(flow):
+            if not moves:
                 return None
             if is_rebuilt:
                 return self._replace(cursor, flow)
