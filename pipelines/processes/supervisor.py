@@ -132,6 +132,11 @@ class Supervisor:
         except xmlrpc.client.Fault as fault:
             raise StackError(f"{service} could not be started: {fault.faultString}.") from fault
 
+    def stop(self, service: str) -> None:
+        """Stops a service, and returns when it has ended, also where somebody else stops it or the supervisor."""
+        with suppress(OSError, xmlrpc.client.Error):
+            self._call("stopProcess", service)
+
     def launch(self) -> None:
         """Starts the supervisor itself, with no service yet, in a session of its own so that Ctrl-C does not reach it.
 

@@ -51,7 +51,7 @@ STOP_ORDER = (
     "airflow-api-server",
     "broker",
 )
-"""The priorities in supervisord.conf say the same."""
+"""The priorities in supervisord.conf say the same, for a supervisor that somebody else stops."""
 
 Say = Callable[[str], None]
 
@@ -149,6 +149,11 @@ def stop(settings: Settings, say: Say) -> bool:
     if pid:
         with suppress(OSError):  # nobody may be listening any more
             say("Stopping; the job ends at a batch boundary …")
+        # By itself, the supervisor would stay with each service for a second, with those that do not run, too.
+        running = services(settings)
+        for name in STOP_ORDER:
+            if name in running and running[name].is_alive:
+                supervisor.stop(name)
         _end(pid, signal.SIGTERM)
         if not _wait(lambda: supervisor.pid is None, STOP_SECONDS):
             _end(pid, signal.SIGKILL)

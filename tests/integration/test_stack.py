@@ -79,6 +79,9 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
 
     assert pts(stack_settings, "down").returncode == 0
     assert all(gone(told["services"][name]["pid"]) for name in ("broker", "api"))
+    supervisor = (stack_settings.home / "logs" / "supervisor.log").read_text()
+    ends = [supervisor.index(said) for said in ("stopped: api", "stopped: broker", "received SIGTERM")]
+    assert ends == sorted(ends), "services first: by itself, the supervisor would take a second more for each"
     assert log.read_text() == ""
     assert "Nothing is running" in pts(stack_settings, "down").stdout
     assert permitted_beyond(0o077, stack_settings.home) == {}, "logs and the broker's data are nobody else's"
