@@ -106,6 +106,8 @@ def settings(
     yield made
     stack.stop(made, lambda _: None)
     os.umask(before)
+    said = (made.home / "logs" / "supervisor.log").read_text()
+    assert "killing" not in said, "each service ends within the time that it is given"
 
 
 @pytest.fixture(scope="module")
