@@ -1,16 +1,18 @@
-"""How Airflow opens its SQLite database, and how its processes end: Airflow finds this module by its name."""
+"""How Airflow opens its SQLite database, and how its API server ends: Airflow finds this module by its name."""
 
 import atexit
 import gc
+import sys
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 
 __all__ = ["create_metadata_engine"]
 
-# At its end, Python looks through all objects once more for what refers to itself: those of the API server, which has a
-# class for each version of each message, take it three seconds and more of a processor, after all has been answered.
-atexit.register(gc.freeze)
+if "api-server" in sys.argv:
+    # At its end, Python looks through all objects once more for what refers to itself. Here there is a class for each
+    # version of each message: that takes three seconds and more of a processor, after all has been answered.
+    atexit.register(gc.freeze)
 
 
 def create_metadata_engine(
