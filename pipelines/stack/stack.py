@@ -150,16 +150,13 @@ def stop(settings: Settings, say: Say) -> bool:
         with suppress(OSError):  # nobody may be listening any more
             say("Stopping; the job ends at a batch boundary …")
         # By itself, the supervisor would stay with each service for a second, with those that do not run, too.
-        running = services(settings)
-        for name in STOP_ORDER:
-            if name in running and running[name].is_alive:
-                supervisor.stop(name)
+        for service in _running(settings):
+            supervisor.stop(service.name)
         _end(pid, signal.SIGTERM)
         if not _wait(lambda: supervisor.pid is None, STOP_SECONDS):
             _end(pid, signal.SIGKILL)
             _wait(lambda: supervisor.pid is None, ORPHAN_STOP_SECONDS)
-    found = services(settings)
-    orphans = [found[name] for name in STOP_ORDER if name in found and found[name].is_alive]
+    orphans = _running(settings)
     for service in orphans:
         with suppress(OSError):
             say(f"Stopping {service.name}, process {service.pid}, which its supervisor left behind …")
@@ -167,6 +164,12 @@ def stop(settings: Settings, say: Say) -> bool:
     supervisor.forget()
     forget_secrets(settings)
     return bool(pid or orphans)
+
+
+def _running(settings: Settings) -> list[Service]:
+    """The services that run, in the order in which they are stopped."""
+    found = services(settings)
+    return [found[name] for name in STOP_ORDER if name in found and found[name].is_alive]
 
 
 def _missing(named: Sequence[str], settings: Settings) -> tuple[str, ...]:
