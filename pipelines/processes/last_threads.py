@@ -3,17 +3,38 @@
 import atexit
 import os
 import sys
+from collections.abc import Callable
+from concurrent.futures import Future
 from threading import Thread
-from typing import NoReturn
+from typing import NoReturn, TypeVar
+from weakref import WeakSet
 
-_left: list[Thread] = []
+T = TypeVar("T")
+
+_left: WeakSet[Thread] = WeakSet()
+
+
+def call_in_thread(call: Callable[[], T]) -> Future[T]:
+    """What becomes of a call that may not come back."""
+    answer: Future[T] = Future()
+
+    def make() -> None:
+        try:
+            answer.set_result(call())
+        except Exception as error:
+            answer.set_exception(error)
+
+    thread = Thread(target=make, daemon=True)
+    _left.add(thread)
+    thread.start()
+    return answer
 
 
 def await_end(thread: Thread, seconds: float) -> None:
     """Waits for the thread's end, for so long."""
     thread.join(seconds)
     if thread.is_alive():
-        _left.append(thread)
+        _left.add(thread)
 
 
 def exit_process(code: int | str | None) -> NoReturn:

@@ -6,6 +6,7 @@ goes on from what was committed. The next one also fences the one before it, sho
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent import futures
 from contextlib import suppress
 from typing import Any
 
@@ -18,13 +19,14 @@ from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.producer import LARGEST_RECORD_BYTES, produce
 from pipelines.io.kafka.refusals import Refusals, check_protocol, check_right
 from pipelines.io.kafka.standalone_consumer import BYTES_AT_ONCE, standalone_consumer
+from pipelines.processes.last_threads import call_in_thread
 
 PATIENCE_SECONDS = 30.0
 POLL_SECONDS = 0.2
-STEP_SECONDS, SOCKET_SECONDS = 2.0, 5.0
+SOCKET_SECONDS = 5.0
 LOOK_SECONDS = 5.0
 """How often it asks, while nothing comes, whether brokers still let it in: one that wants TLS all at once looks like
-one that is away.
+one that is away, and of one that is away librdkafka may forget to try it again.
 """
 RECORDS_AT_ONCE = 2_000
 NAME = "pts-seal"
@@ -79,7 +81,7 @@ class Mover:
         Raises `LogTruncated` when records are gone that were not moved, unless they are to be skipped.
         """
         begin = begin_offsets(self._connection, self._into)
-        self._in_steps(self._producer.init_transactions)
+        self._answered(self._producer.init_transactions)
         parts = [TopicPartition(topic, partition) for topic in begin for partition in begin[topic]]
         committed = self._tried(lambda: once_decided(lambda: self._consumer.committed(parts, PATIENCE_SECONDS)))
         for part in committed:
@@ -131,10 +133,8 @@ class Mover:
         moved = [(str(each.topic()), _told(each)) for each in found]
         if moved or ends != self._next:  # the end of a producer's transaction is an offset, too
             self._write(moved, ends)
-        elif time.monotonic() > self._look_at:
-            self._look_at = time.monotonic() + LOOK_SECONDS
-            with suppress(BrokerUnavailable):  # they are waited for
-                end_offsets(self._connection, self._into)
+        else:
+            self._look()
         self._next = ends
         return len(moved)
 
@@ -156,8 +156,8 @@ class Mover:
             self._produce(self._into[topic], told)
         offsets = [TopicPartition(*part, offset) for part, offset in ends.items()]
         group = self._consumer.consumer_group_metadata()
-        self._in_steps(lambda seconds: self._producer.send_offsets_to_transaction(offsets, group, seconds))
-        self._in_steps(self._producer.commit_transaction)
+        self._answered(lambda seconds: self._producer.send_offsets_to_transaction(offsets, group, seconds))
+        self._answered(self._producer.commit_transaction)
 
     def _produce(self, topic: str, told: Told) -> None:
         deadline = time.monotonic() + PATIENCE_SECONDS
@@ -173,19 +173,34 @@ class Mover:
         except KafkaException as error:
             raise self._failure(error.args[0]) from error
 
-    def _in_steps(self, call: Callable[[float], object]) -> None:
-        """Makes a call of the producer's that may be repeated until it is done. Between two steps it is looked whether
-        the producer was refused, of which the call says nothing.
+    def _answered(self, call: Callable[[float], object]) -> None:
+        """Makes a call of the producer's that may be repeated until it is done. Meanwhile it is looked whether the
+        producer was refused, of which the call says nothing; and it may not come back at all while brokers are away,
+        whatever time it is given (librdkafka's issue 5456).
         """
         deadline = time.monotonic() + PATIENCE_SECONDS
+        self._look_at = time.monotonic() + LOOK_SECONDS
         while True:
+            answer = call_in_thread(lambda: call(PATIENCE_SECONDS))
+            while not futures.wait([answer], POLL_SECONDS).done:
+                self._check_refusals()
+                self._look()
+                if time.monotonic() > deadline:
+                    raise self._failure(KafkaError(KafkaError._TIMED_OUT))
             try:
-                call(STEP_SECONDS)
+                answer.result()
                 return
             except KafkaException as error:
                 if not error.args[0].retriable() or time.monotonic() > deadline:
                     raise self._failure(error.args[0]) from error
             self._check_refusals()
+
+    def _look(self) -> None:
+        """Asks brokers now and then. Raises `AccessRefused` where they do not let it in any more."""
+        if time.monotonic() > self._look_at:
+            self._look_at = time.monotonic() + LOOK_SECONDS
+            with suppress(BrokerUnavailable):  # they are waited for
+                end_offsets(self._connection, self._into)
 
     def _check_refusals(self) -> None:
         """Raises `AccessRefused` once the producer was refused, which it tells when it is polled."""
