@@ -30,7 +30,7 @@ from tests.tls import plain_port, tls_port
 pytestmark = pytest.mark.long
 
 SERVICES = {
-    "simulate": commands.Simulate(rate=20, start=datetime.now(UTC) - timedelta(days=3)).argv(),
+    "simulate": commands.Simulate(rate=50, start=datetime.now(UTC) - timedelta(days=3)).argv(),
     "seal": commands.Seal().argv(),
     "stream": commands.Stream().argv(),
     "api": commands.Api().argv(),
@@ -47,10 +47,10 @@ START_SECONDS, SECONDS = 400.0, 120.0
 """For the first batch beside three other services, and for what follows."""
 
 
-@pytest.fixture(scope="module")
-def secure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+@pytest.fixture
+def secure(tmp_path: Path) -> Iterator[Settings]:
     """Of a broker of the secure profile, with topics for sealing."""
-    yield from with_topics(embedded(tmp_path_factory.mktemp("secure"), "secure"))
+    yield from with_topics(embedded(tmp_path, "secure"))
 
 
 @pytest.fixture
@@ -132,21 +132,17 @@ def without_tls(settings: Settings) -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize(
-    ("fault", "sentence"),
-    [
+def test_each_service_names_what_keeps_it_out_and_goes_on_when_that_is_mended(
+    secure: Settings, call: Call, tmp_path: Path
+) -> None:
+    for fault, sentence in (
         (another_password, refusals.LOGIN),
         (no_rights, refusals.RIGHT),
         (expired, refusals.EXPIRED),
         (untrusted, refusals.UNTRUSTED),
         (without_tls, refusals.NO_TLS),
-    ],
-    ids=["password", "right", "expired", "untrusted", "without TLS"],
-)
-def test_each_service_names_what_keeps_it_out_and_goes_on_when_that_is_mended(
-    fault: Any, sentence: str, secure: Settings, call: Call, tmp_path: Path
-) -> None:
-    refused(fault(secure), sentence, secure, tmp_path)
+    ):
+        refused(fault(secure), sentence, secure, tmp_path / fault.__name__)
     nothing_is_lost(secure, call)
 
 
@@ -155,7 +151,7 @@ def test_plain_text_where_brokers_want_tls_all_at_once_is_named_by_each_service(
 ) -> None:
     renew(tmp_path / "others")
     tls = tls_port(tmp_path / "others", port=plain.broker.port)
-    refused(in_the_place_of_the_broker(plain, tls), refusals.WANTS_TLS, plain, tmp_path)
+    refused(in_the_place_of_the_broker(plain, tls), refusals.WANTS_TLS, plain, tmp_path / "services")
     nothing_is_lost(plain, call)
 
 
@@ -163,6 +159,7 @@ def refused(fault: AbstractContextManager[None], sentence: str, settings: Settin
     """The services run; then there is the fault, and each of them ends with its sentence. The API stays, says so a few
     times at most, and is ready when the fault is mended.
     """
+    folder.mkdir()
     logs = {name: folder / f"{name}.log" for name in SERVICES}
     with ExitStack() as all_of_them:
         begun = {
