@@ -8,6 +8,8 @@ SITE   := $(VENV)/site/.ready
 unexport PYTHONDONTWRITEBYTECODE
 ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
+INSTALL := xargs -P 2 -I PART $(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r $(VENV)/requirements.PART
+
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -84,12 +86,13 @@ screenshots: $(READY) ## Take the pictures in docs/images again, of the real pag
 clean: ## Delete the tools (not the data under var)
 	rm -rf $(VENV)
 
-# One pip run decides nothing itself: versions and hashes are in the lock.
+# Versions and hashes are in the lock, so that pip decides nothing, and two of it share the work; itself it replaces before.
 $(READY): requirements.lock pyproject.toml infra/jars.lock infra/setup.py infra/aot_cache.py $(wildcard infra/java/*.scala)
 	@command -v $(PYTHON) >/dev/null || { echo "setup: $(PYTHON) was not found. Install Python 3.11 or name it: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
 	@test -x $(VENV)/bin/python || $(PYTHON) -m venv $(VENV) || { echo "setup: $(PYTHON) could not create $(VENV). It needs the venv module (Debian: python3.11-venv)." >&2; rm -rf $(VENV); exit 1; }
 	@echo "setup: installing Python packages"
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r requirements.lock || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
+	@awk '/^[a-z]/ {part = /^(pip|setuptools)==/ ? 0 : 1 + (number++ % 2)} {print > ("$(VENV)/requirements." part + 0)}' requirements.lock
+	@{ echo 0 | $(INSTALL) && printf '1\n2\n' | $(INSTALL); } || { echo "setup: the packages of requirements.lock could not be installed. Check that the Python package index can be reached, then run make again." >&2; exit 1; }
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index -e .
 	@$(VENV)/bin/python infra/setup.py
 	@echo "setup: recording a short run of the job, from which Java will start faster"
