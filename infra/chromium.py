@@ -18,8 +18,12 @@ HOW_TO_INSTALL = "Debian: apt install chromium"
 def launched(*arguments: str) -> Iterator[Browser]:
     """A browser for as long as the block lasts, without a window; one at a time."""
     is_sandboxed = os.getuid() != 0  # the sandbox is for ordinary users alone
+    # Its socket has little room for a path, and a folder for temporary files of somebody's own may be a long one.
+    environment: dict[str, str | float | bool] = {name: text for name, text in os.environ.items() if name != "TMPDIR"}
     with (
         sync_playwright() as playwright,
-        playwright.chromium.launch(executable_path=PROGRAM, args=arguments, chromium_sandbox=is_sandboxed) as browser,
+        playwright.chromium.launch(
+            executable_path=PROGRAM, args=arguments, chromium_sandbox=is_sandboxed, env=environment
+        ) as browser,
     ):
         yield browser
