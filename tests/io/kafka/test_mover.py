@@ -62,6 +62,20 @@ def test_mover_tells_of_a_refusal_while_a_call_does_not_come_back(mover: Mover) 
         begin(mover, Producer([], polled=lambda: mover._refusals.note(refusal)))
 
 
+def test_mover_asks_brokers_itself_while_a_call_does_not_come_back(
+    mover: Mover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = iter((BrokerUnavailable("away"), AccessRefused("invalid credentials")))
+
+    def end_offsets(*_: object) -> None:
+        raise next(answers)
+
+    monkeypatch.setattr(module, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(module, "end_offsets", end_offsets)
+    with pytest.raises(AccessRefused, match="invalid credentials"):
+        begin(mover, Producer([]))
+
+
 def test_call_is_repeated_only_where_that_may_help(mover: Mover, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PATIENCE_SECONDS", 10.0)
     retriable = KafkaException(KafkaError(KafkaError._TIMED_OUT, "of its own", retriable=True))
