@@ -7,6 +7,8 @@ SITE   := $(VENV)/site/.ready
 # Tests start Python some hundred times: without bytecode each of them would compile the project.
 unexport PYTHONDONTWRITEBYTECODE
 ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+# Files of which no test is asked for are left out by their marks: what they import takes seconds, in each of two processes.
+FILES_OF_TESTS := grep --recursive --include 'test_*.py'
 
 INSTALL := xargs -P 2 -I PART $(VENV)/bin/pip install --quiet --disable-pip-version-check --no-deps --no-compile --require-hashes -r $(VENV)/requirements.PART
 
@@ -24,10 +26,10 @@ test: $(READY) $(SITE) ## Run the tests, on two cores: all but the long ones
 	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not long"
 
 test-all: $(READY) ## Run the long tests: processes that are killed, Airflow's replays, upgrades, faults
-	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long $$($(FILES_OF_TESTS) --files-with-matches 'mark\.long' tests)
 
-test-fast: $(READY) ## Run the tests that need neither Spark nor a broker, on two cores
-	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not spark and not integration and not long"
+test-fast: $(READY) ## Run the tests that need no Spark, broker, browser, server or whole lake, on two cores
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not spark and not integration and not slow and not long" $$($(FILES_OF_TESTS) --files-without-match --exclude-dir integration '^pytestmark = .*mark\.\(slow\|long\)' tests)
 
 lint: $(READY) ## Check format, types and import rules
 	$(VENV)/bin/ruff format --check .

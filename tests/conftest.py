@@ -1,9 +1,11 @@
 """What all tests share: one Spark session, one broker, and marks that follow from what a test needs."""
 
+import atexit
 import gc
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +31,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
     # asks for Spark Connect.
     vars(sys.modules["__main__"]).setdefault("__file__", __file__)
+    # When all is done, Python would look through a million objects, for some seconds. Registered first, this is last.
+    atexit.register(os._exit, 0)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # the machine is shared, and may be busy
 hypothesis.settings.load_profile("untimed")
@@ -61,11 +65,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         elif "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
+    long = {item.path for item in items if item.get_closest_marker("long")}
+    if missed := [str(path) for path in long if "mark.long" not in path.read_text(encoding="utf-8")]:
+        raise pytest.UsageError(f"`make test-all` takes the files that say `mark.long`: {', '.join(missed)} do not")
 
 
 def pytest_unconfigure() -> None:
     """Hypothesis leaves a callback behind through which modules outlive the interpreter: DuckDB then reports leaks."""
     gc.callbacks.clear()
+
+
+@pytest.fixture(autouse=True)
+def _temporary_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that is called in this process takes another one, for this process: not for the tests that follow."""
+    monkeypatch.setenv("TMPDIR", tempfile.gettempdir())
+    monkeypatch.setattr(tempfile, "tempdir", tempfile.gettempdir())
 
 
 @pytest.fixture(scope="session")

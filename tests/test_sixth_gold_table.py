@@ -24,6 +24,8 @@ from tests.batches import batches, new_lake, run, write_checkpoint
 from tests.frames import plain_rows
 from tests.oracle.makers import scan
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 NAME = "gold.carrier_scans"
 RECORD, DEFINITION, LINE, EXPECTED = (

@@ -22,6 +22,7 @@ from pipelines.settings import load_settings
 PROPERTIES = Path(__file__).resolve().parent / "standalone.properties"
 SPARK_HOME = Path(pyspark.__file__).parent
 CLASSES = {"master": "org.apache.spark.deploy.master.Master", "worker": "org.apache.spark.deploy.worker.Worker"}
+FOR_LITTLE_WORK = ("-Xmx512m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 PORTS = {"master": "7077", "worker": "7078"}
 
 
@@ -37,7 +38,7 @@ def main(arguments: list[str]) -> None:
         sys.exit("standalone: set spark.authenticate.secret in PTS_SPARK__SECRET_CONF_FILE, for all of the cluster.")
     properties = os.memfd_create("spark.properties", 0)  # this process alone can read it, and Java's children cannot
     os.write(properties, PROPERTIES.read_bytes() + as_properties(own).encode())
-    command = ["-Xmx512m", "-cp", f"{SPARK_HOME}/jars/*", CLASSES[role]]
+    command = [*FOR_LITTLE_WORK, "-cp", f"{SPARK_HOME}/jars/*", CLASSES[role]]
     command += ["--properties-file", f"/proc/self/fd/{properties}", "--port", PORTS[role], *options]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
     environment |= {"JAVA_HOME": str(JAVA_HOME), "SPARK_HOME": str(SPARK_HOME)}

@@ -23,6 +23,7 @@ from pipelines.board.app import create_app
 from pipelines.board.now import Lags
 from pipelines.settings import Settings
 
+FIRST_PACKAGE = 1
 LOOKS = 40
 WARM_UPS = 2
 PAGES = {
@@ -52,7 +53,7 @@ def page_times(settings: Settings) -> dict[str, dict[str, float]]:
     client = TestClient(create_app(settings, Lags(settings.lake_root)), base_url="http://127.0.0.1")
     found = {}
     for name, path in PAGES.items():
-        times = [_milliseconds(client, path.format(number=number + 1)) for number in range(WARM_UPS + LOOKS)]
+        times = [_milliseconds(client, path.format(number=FIRST_PACKAGE + look)) for look in range(WARM_UPS + LOOKS)]
         cuts = quantiles(times[WARM_UPS:], n=20)
         found[name] = {"p50_milliseconds": cuts[9], "p95_milliseconds": cuts[18]}
     return found

@@ -18,7 +18,7 @@ from tests.api.test_page import HOSTILE
 from tests.browser import NEEDS_CHROMIUM, is_wider_than_its_window, opened, serving
 from tests.ports import unused_ports
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
 
 class Idle(Feed):

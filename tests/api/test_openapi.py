@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
 from schemathesis import Case, GenerationMode
@@ -10,6 +11,8 @@ from schemathesis.checks import not_a_server_error
 from schemathesis.core.result import Ok
 
 from tests.api.makers import Stand, message, stand
+
+pytestmark = pytest.mark.slow
 
 UNBOUNDED = {"requests_per_second": 1e6, "client_requests_per_second": 1e6}
 PATHS = {"/packages/{trackingNumber}", "/packages/{trackingNumber}/events", "/healthz", "/readyz"}

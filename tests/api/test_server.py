@@ -24,6 +24,8 @@ from tests.integration.pts_process import process, wait_until
 from tests.permissions import permitted_beyond
 from tests.ports import listening, unused_ports
 
+pytestmark = pytest.mark.slow
+
 
 def environment(home: Path, port: int) -> dict[str, str]:
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}

@@ -21,7 +21,7 @@ from tests.ports import unused_ports
 
 TICK_MILLISECONDS = 2_000
 
-pytestmark = NEEDS_CHROMIUM
+pytestmark = [pytest.mark.slow, NEEDS_CHROMIUM]
 
 
 @contextmanager

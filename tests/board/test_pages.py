@@ -18,6 +18,8 @@ from pipelines.state.snapshots import newest_of
 from tests.board.makers import client, healthy, page
 from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 
+pytestmark = pytest.mark.slow
+
 HOSTILE = "<script>alert(1)</script>\"' onload=x {{7*7}} \u202e\x07"
 PAGES = (
     "/",

@@ -30,6 +30,7 @@ def told(result: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return messages, summary
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wire_format", WIRE_FORMATS)
 @pytest.mark.parametrize("topic", [topic.name for topic in INPUT_TOPICS])
 def test_examples_of_the_contract_get_their_verdicts_as_records(topic: str, wire_format: str) -> None:

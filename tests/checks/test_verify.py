@@ -19,6 +19,8 @@ from tests.checks.verify_defects import DEFECTS, IMPLIED, Defect
 from tests.healthy_lake import HealthyLake, healthy_lake
 from tests.oracle.makers import at
 
+pytestmark = pytest.mark.slow
+
 
 def verified(lake: HealthyLake, home: Path) -> verify.Verified:
     lake.write(home / "lake")

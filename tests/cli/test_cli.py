@@ -18,6 +18,7 @@ from tests.calling import Pts
 from tests.permissions import permitted_beyond
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -9,6 +9,8 @@ from pipelines.progress import PartBegun, Step, reported_to
 from tests.calling import Pts
 from tests.healthy_lake import healthy_lake
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("command", "told"),

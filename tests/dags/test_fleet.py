@@ -24,6 +24,8 @@ from pipelines.maintenance.backfill import WINDOW_FLOWS
 from pipelines.processes.airflow import DAGS
 from pipelines.tables import WINDOW_TABLES
 
+pytestmark = pytest.mark.slow
+
 HELPERS = (DAGS / ".airflowignore").read_text().split()
 FILES = sorted(path for path in DAGS.glob("*.py") if path.name not in HELPERS)
 SECTIONS = ("**Purpose.**", "**Owner.**", "**Idempotent.**", "**On failure.**")

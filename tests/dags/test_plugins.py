@@ -14,6 +14,8 @@ from starlette.testclient import TestClient
 from dags.plugins import pages_plugin
 from dags.plugins.closed_plugin import LoginBrake, OwnFrames
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[TestClient]:

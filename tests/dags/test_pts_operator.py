@@ -25,6 +25,8 @@ from pipelines.commands import Backfill, ReplayBuild, Verify
 from pipelines.processes.pid_lock import holder
 from tests.processes.test_parent_death import becomes, is_alive
 
+pytestmark = pytest.mark.slow
+
 RUN = SimpleNamespace(dag_id="a_dag", run_id="scheduled__2026-01-01T00:00:00+00:00", task_id="a_task", map_index=-1)
 SCHEDULED = SimpleNamespace(schedule="* * * * *")
 PID_FILE = "run/tasks/a_dag.scheduled__2026-01-01T00:00:00+00:00.a_task.-1.pid"

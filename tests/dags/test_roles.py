@@ -3,9 +3,12 @@
 import json
 from collections import defaultdict
 
+import pytest
 from airflow.providers.fab.auth_manager.security_manager.override import FabAirflowSecurityManagerOverride
 
 from pipelines.stack.airflow import ROLES
+
+pytestmark = pytest.mark.slow
 
 VIEWER = set(FabAirflowSecurityManagerOverride.VIEWER_PERMISSIONS)
 

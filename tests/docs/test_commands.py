@@ -37,6 +37,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [each for each in UNMARKED if each.language == "sh"], ids=str)
 def test_commands_of_a_page_succeed_on_a_small_lake(
     block: Block, lake: Path, pts: Pts, monkeypatch: pytest.MonkeyPatch

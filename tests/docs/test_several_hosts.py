@@ -22,7 +22,7 @@ from tests.docs.conftest import Documented
 from tests.docs.pages import ROOT
 from tests.hosts import ADDRESS, Host, needs_root, network
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import wait_for, wait_until
+from tests.integration.pts_process import ONE_COMPILER, is_through, wait_for, wait_until
 from tests.stores import new_bucket, object_store, reached
 
 pytestmark = [pytest.mark.long, needs_root]
@@ -148,7 +148,7 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
             goes_on("the driver is killed")
         assert master.poll() is None
 
-        running.start(hosts["spare"], job, {})
+        spare = running.start(hosts["spare"], job, {})
         wait_for(running.log(hosts["spare"]), "This job stands by")
         hosts["driver"].cut_off()
         goes_on("the driver is cut off, and another takes over", "spare")
@@ -156,11 +156,12 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
         wait_for(running.log(hosts["driver"]), "This job stands by")
         hosts["log"].signal(signal.SIGTERM, "simulate")
         hosts["driver"].signal(signal.SIGKILL)
-        hosts["spare"].signal(signal.SIGTERM, "stream")
-        drain = running.start(hosts["spare"], job.replace("pts stream", "pts stream --drain"), {})
-        assert drain.wait(timeout=300) == 0, running.log(hosts["spare"]).read_text()[-3000:]
+        servers = str(settings.bootstrap_servers)
         with reached(storage):
-            assert_lake_equals_log(lake, read_log(str(settings.bootstrap_servers)))
+            wait_until(lambda: is_through(lake, servers), running.log(hosts["spare"]), PATIENCE_SECONDS, every=1)
+            hosts["spare"].signal(signal.SIGTERM, "pts\0stream")  # arguments, not the text of its shell
+            assert spare.wait(timeout=PATIENCE_SECONDS) == 0, running.log(hosts["spare"]).read_text()[-3000:]
+            assert_lake_equals_log(lake, read_log(servers))
 
 
 def committed(log: Path) -> int:
@@ -176,7 +177,7 @@ def environment_of(settings: Settings, storage: Storage, lake: str) -> dict[str,
     told = as_variables(settings.model_copy(update={"storage": storage}))
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
     own = {"PTS_LAKE": lake, "SECRET": str(settings.home.with_name("spark-secret.json")), "PYTHONPATH": str(ROOT)}
-    return inherited | told | own
+    return inherited | told | own | {"JAVA_TOOL_OPTIONS": ONE_COMPILER, "PTS_STREAM__FOLLOW_SECONDS": "5"}
 
 
 def away(host: Host) -> None:

@@ -10,6 +10,8 @@ import pytest
 
 from tests.docs.pages import ROOT
 
+pytestmark = pytest.mark.slow
+
 DOCS = ROOT / "docs"
 LOADED = {"src", "data", "poster", "srcset"}
 """Attributes whose address a browser fetches by itself; of a `link`, it is `href`."""

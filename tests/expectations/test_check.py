@@ -30,6 +30,8 @@ from tests.expectations.defects import CHECKED_AT, DEFECTS, QUALITY, Defect, sou
 from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
 from tests.oracle.makers import at
 
+pytestmark = pytest.mark.slow
+
 NOW = EPOCH + timedelta(microseconds=CHECKED_AT)
 LEDGER_SUITE = next(suite for suite in SUITES if suite.table == OPS_BATCHES)
 

@@ -15,6 +15,8 @@ import pytest
 from infra import advisories
 from infra.advisories import Exemption, exemptions, faults, judged
 
+pytestmark = pytest.mark.slow
+
 TODAY = date(2026, 3, 1)
 JAR, INNER, PYTHON = "pkg:maven/org.own/own@1.0", "pkg:maven/org.other/other@2.0", "pkg:pypi/Zope.Own@1.2"
 BILL = {"components": [{"purl": f"{JAR}?classifier=linux", "components": [{"purl": INNER}]}, {"purl": PYTHON}]}

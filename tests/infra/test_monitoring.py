@@ -121,6 +121,7 @@ def test_query_for_what_is_not_exposed_is_noticed(query: str, fault: str) -> Non
     assert faults(query) == [fault]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(PROMTOOL is None, reason="no promtool was found (Debian: apt install prometheus)")
 @pytest.mark.parametrize(
     "arguments",

@@ -13,6 +13,8 @@ from cyclonedx.validation.json import JsonStrictValidator
 from infra import sbom
 from infra.sbom import Told
 
+pytestmark = pytest.mark.slow
+
 POM = "<project xmlns='http://maven.apache.org/POM/4.0.0'><licenses><license><name>{}</name></license></licenses></project>"
 NOBODY = Told()
 

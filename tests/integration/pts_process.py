@@ -12,11 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.io.duckdb.reader import LakeReader
+from pipelines.io.kafka.admin import end_offsets
+from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Settings
 from pipelines.settings_variables import as_variables
 
-SHORT_LIVED = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
-"""A process is over before the optimising compiler pays for itself."""
+ONE_COMPILER = "-XX:TieredStopAtLevel=1"
+"""An option of Java. A test's process is over before the optimising compiler pays for itself."""
+
+SHORT_LIVED = {f"spark.{role}.defaultJavaOptions": ONE_COMPILER for role in ("driver", "executor")}
 
 
 def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
@@ -41,11 +45,11 @@ def process(arguments: list[str], environment: dict[str, str], log: Path) -> Ite
         started.wait()
 
 
-def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180) -> None:
+def wait_until(is_done: Callable[[], bool], log: Path, seconds: float = 180, every: float = 0.02) -> None:
     deadline = time.monotonic() + seconds
     while not is_done():
         assert time.monotonic() < deadline, log.read_text()[-3000:]
-        time.sleep(0.02)
+        time.sleep(every)
 
 
 def wait_for(log: Path, text: str, count: int = 1) -> None:
@@ -65,7 +69,17 @@ def pts(arguments: list[str], environment: dict[str, str]) -> subprocess.Complet
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=300)
 
 
-def newest_row(lake: Path) -> dict[str, Any]:
+def newest_row(lake: Path | str) -> dict[str, Any]:
     """The ledger's."""
     row: dict[str, Any] = LakeReader(str(lake)).query("FROM ops.batches ORDER BY batch_id DESC LIMIT 1").to_pylist()[0]
     return row
+
+
+def is_through(lake: Path | str, servers: str) -> bool:
+    """Whether all tables are at the end of the log."""
+    newest = newest_row(lake)
+    if any(table["position"] < newest["batch_id"] for table in newest["tables"]):
+        return False
+    ends = end_offsets(Connection(servers), ["ship-events", "ship-routes"])
+    reached: int = sum(part["end_offset"] for part in newest["offsets"])
+    return reached == sum(sum(partitions.values()) for partitions in ends.values())

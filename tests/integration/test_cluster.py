@@ -10,15 +10,13 @@ import pytest
 from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
-from pipelines.io.kafka.admin import end_offsets
-from pipelines.io.kafka.connection import Connection
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
 from tests.comparison import assert_lake_equals_log
 from tests.hosts import MAY_MAKE_HOSTS, WITHOUT, needs_root
 from tests.integration.log_reader import read_log
-from tests.integration.pts_process import SHORT_LIVED, newest_row, process, pts, settings_of, wait_for, wait_until
+from tests.integration.pts_process import SHORT_LIVED, is_through, process, pts, settings_of, wait_for, wait_until
 from tests.permissions import permitted_beyond
 from tests.spark_cluster import Cluster, standalone
 
@@ -57,17 +55,17 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
                 )
             os.kill(shown_to_everybody(b"CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
             simulate.run(FEED.model_copy(update={"seed": 7}), settings)
-            wait_until(lambda: is_through(settings), tmp_path / "job.log")
+            lake, servers = settings.home / "cluster", str(settings.bootstrap_servers)
+            wait_until(lambda: is_through(lake, servers), tmp_path / "job.log", every=0.5)
             job.terminate()
             assert job.wait(timeout=60) == 0
-        assert_lake_equals_log(str(settings.home / "cluster"), read_log(settings.bootstrap_servers))
-    assert permitted_beyond(0o077, settings.home / "cluster") == {}, "whatever the umask of the workers is"
+        assert_lake_equals_log(str(lake), read_log(servers))
+    assert permitted_beyond(0o077, lake) == {}, "whatever the umask of the workers is"
 
 
 def on(cluster: Cluster, settings: Settings, lake: str) -> dict[str, str]:
     """The environment of a job on the cluster."""
-    short_lived = SHORT_LIVED | {"spark.executor.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
-    return settings_of(settings, lake, **cluster.variables(**short_lived))
+    return settings_of(settings, lake, **cluster.variables(**SHORT_LIVED))
 
 
 @needs_root
@@ -86,13 +84,3 @@ def shown_to_everybody(word: bytes) -> list[int]:
     """Processes that this one, its cluster and its job have started, with the word in their arguments."""
     pids = (each.identity[0] for each in descendants(os.getpid(), processes(), set()))
     return [pid for pid in pids if word in Path(f"/proc/{pid}/cmdline").read_bytes()]
-
-
-def is_through(settings: Settings) -> bool:
-    """Whether all tables are at the end of the log."""
-    newest = newest_row(settings.home / "cluster")
-    reached: int = sum(part["end_offset"] for part in newest["offsets"])
-    if any(table["position"] < newest["batch_id"] for table in newest["tables"]):
-        return False
-    ends = end_offsets(Connection(settings.bootstrap_servers), ["ship-events", "ship-routes"])
-    return reached == sum(sum(partitions.values()) for partitions in ends.values())

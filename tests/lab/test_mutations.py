@@ -36,6 +36,7 @@ def test_no_two_mutations_are_the_same() -> None:
     assert len({(mutation.path, mutation.old, mutation.new) for mutation in MUTATIONS}) == len(MUTATIONS)
 
 
+@pytest.mark.slow
 def test_every_test_that_is_named_is_there_and_one_that_is_not_is_noticed() -> None:
     here = "tests/lab/test_mutations.py::test_no_two_mutations_are_the_same"
     not_there = [f"{here}[whatever]", f"{here}_or_are_they"]

@@ -28,6 +28,8 @@ from pipelines.tables import TABLES
 from tests.calling import Pts
 from tests.healthy_lake import HealthyLake, healthy_lake
 
+pytestmark = pytest.mark.slow
+
 NO_TIME, DAY = timedelta(0), timedelta(days=1)
 SCANS, REPORTS = "silver.ship_events", "gold.remaining_stops"
 PAST = 3

@@ -45,6 +45,7 @@ def test_text_that_rfc_4180_does_not_allow_is_malformed(text: str) -> None:
         parse_csv(text)
 
 
+@pytest.mark.slow
 @given(st.dictionaries(TEXT, JSON_VALUES), st.booleans(), st.sampled_from([None, 1, "\t"]))
 def test_valid_json_is_read_as_the_standard_library_reads_it(
     document: dict[str, Any], is_ascii: bool, indent: Any

@@ -18,6 +18,8 @@ from pipelines.terminal.package import explanation_page
 from pipelines.terminal.page import show
 from tests.queries.package_rows import MOMENT, REPORTS, ROUTES, SCANS, report, route, scan
 
+pytestmark = pytest.mark.slow
+
 RANGES = pa.list_(
     pa.struct(
         [

@@ -21,6 +21,8 @@ from tests.oracle.judge import Row, judge
 from tests.oracle.records import LogRecord
 from tests.oracle.rejection import RejectedError
 
+pytestmark = pytest.mark.slow
+
 START = datetime(2026, 1, 1, tzinfo=UTC)
 PACKAGES = 1_700
 REASONS = set(Reason) - {Reason.BAD_TIMESTAMP}

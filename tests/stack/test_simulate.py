@@ -80,6 +80,7 @@ def test_a_count_gives_the_first_records_of_the_unlimited_feed_at_any_rate(log: 
     assert log.records == list(islice(feed(5, 300, START, "csv", "json"), 1_500))
 
 
+@pytest.mark.slow
 def test_a_feed_that_was_cut_off_goes_on_with_the_next_record_until_there_is_none(log: MemoryLog) -> None:
     for count in (700, 800):
         assert simulate.run(command(count=count, resume=True), SETTINGS).records == count

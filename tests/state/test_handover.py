@@ -29,6 +29,8 @@ from pipelines.state.handover import (
 from pipelines.state.replay_records import Promoted, Replays
 from pipelines.state.writer_lease import WriterLease, locked, writer_lease
 
+pytestmark = pytest.mark.slow
+
 PROMOTE = ReplayPromote(replay_id="fix")
 DONE = Promoted("fix", 7, {"silver.ship_events": 3}, 0.5)
 

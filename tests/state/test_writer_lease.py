@@ -13,6 +13,8 @@ from pipelines.io.storage import locks
 from pipelines.io.storage.files import files_at
 from pipelines.state.writer_lease import LEASE, WriterLease, writer_lease
 
+pytestmark = pytest.mark.slow
+
 
 def test_second_job_on_a_lake_is_refused_with_the_process_of_the_first(tmp_path: Path) -> None:
     with (

@@ -16,6 +16,8 @@ from pipelines.web.server import Server
 from tests.browser import serving
 from tests.ports import unused_ports
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_SECONDS = 0.3
 ASKED = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 LONG = b"GET /long HTTP/1.1\r\nHost: x\r\n\r\n"

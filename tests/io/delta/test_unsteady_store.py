@@ -13,6 +13,8 @@ from tests import stores
 from tests.io.delta.test_lake import COLOURS, rows
 from tests.unsteady_store import UnsteadyStore, unsteady
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def store(object_store: Storage) -> Iterator[UnsteadyStore]:

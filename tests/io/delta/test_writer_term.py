@@ -11,6 +11,8 @@ from pipelines.io.delta.lake import Lake
 from pipelines.io.delta.table_log import Transaction
 from tests.io.delta.test_lake import COLOURS, rows
 
+pytestmark = pytest.mark.slow
+
 
 class Process:
     """What one process knows of the lake, and the term that it has begun."""

@@ -27,6 +27,8 @@ from tests.calling import Pts
 from tests.io.delta.test_lake import COLOURS, rows
 from tests.tls import tls_port
 
+pytestmark = pytest.mark.slow
+
 UNTRUSTED = r"certificate of the store at https://127\.0\.0\.1:\d+ is not trusted: PTS_STORAGE__CA_FILE must have"
 A_YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
 

@@ -13,6 +13,8 @@ from pipelines.io.storage.locks import Holder
 from pipelines.io.storage.objects import ObjectFiles, Version
 from pipelines.lake_root import is_in_store
 
+pytestmark = pytest.mark.slow
+
 LEASE = "_live.lock"
 
 

@@ -8,6 +8,8 @@ from pipelines.errors import LakeUnavailable, first_sentence
 from tests.calling import Pts
 from tests.ports import unused_ports
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("command", [("sql", "SELECT 1"), ("report", "7"), ("health",), ("stream", "--drain")])
 def test_store_that_does_not_answer_is_one_sentence(command: tuple[str, ...], pts: Pts, tmp_path: Path) -> None:

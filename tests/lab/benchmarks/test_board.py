@@ -15,8 +15,9 @@ from tests.board.makers import healthy
 
 
 def test_each_page_has_its_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "WARM_UPS", 41)  # packages from 42 on, of which there are two
-    monkeypatch.setattr(board, "LOOKS", 2)
+    monkeypatch.setattr(board, "FIRST_PACKAGE", 42)
+    monkeypatch.setattr(board, "WARM_UPS", 0)
+    monkeypatch.setattr(board, "LOOKS", 2)  # there are no more
     monkeypatch.setattr(board, "_milliseconds", lambda client, path: float(client.get(path).status_code))
     found = board.page_times(healthy(tmp_path))
     assert app.PAGES.keys() <= set(board.PAGES.values())

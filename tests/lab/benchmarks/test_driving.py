@@ -67,6 +67,7 @@ def test_process_that_ends_badly_after_its_answer_is_told_of(tmp_path: Path) -> 
         started.close()
 
 
+@pytest.mark.slow
 def test_kill_leaves_nothing_that_the_process_started(tmp_path: Path) -> None:
     started = driver(PARENT, tmp_path)
     child = started.ask("{}")["pid"]

@@ -14,6 +14,8 @@ from tests.healthy_lake import HealthyLake, Row
 from tests.lab.benchmarks.test_duckdb_tables import as_arrow, log
 from tests.oracle.tables import expected_tables
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:

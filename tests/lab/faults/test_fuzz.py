@@ -112,6 +112,7 @@ def test_records_are_a_function_of_seed_and_number() -> None:
     assert first != [record(SEED + 1, number) for number in range(200)]
 
 
+@pytest.mark.slow
 def test_every_line_of_the_oracles_parsers_is_reached() -> None:
     """What guiding by coverage would do; without it all is reached soon, and more records reach no more."""
     reached: set[tuple[str, int]] = set()
