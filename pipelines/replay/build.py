@@ -47,16 +47,17 @@ def run(command: ReplayBuild, settings: Settings, flows: Sequence[Flow] = FLOWS)
     root = replays.root(command.replay_id)
     with replays.one_at_a_time(), signals_ask_to_stop() as stop:
         replay = _begun(command, replays, settings)
-        with spark_job(settings, f"replay {replay.replay_id}") as spark:
-            job = ReplayJob(spark, settings, replay, root, flows)
-            job.run(stop)
-            last = job.runner.last
-            if job.is_done and last and replay.built is None:
-                replay = replay.model_copy(update={"built": last.batch_id})
-                replays.save(replay)
+        if replay.built is None:
+            with spark_job(settings, f"replay {replay.replay_id}") as spark:
+                job = ReplayJob(spark, settings, replay, root, flows)
+                job.run(stop)
+                last = job.runner.last
+                if job.is_done and last:
+                    replay = replay.model_copy(update={"built": last.batch_id})
+                    replays.save(replay)
     if stop.is_ctrl_c:
         raise KeyboardInterrupt
-    if stop.is_set() and not job.is_done:
+    if stop.is_set() and replay.built is None:
         raise Interrupted(f"The replay was stopped at a batch boundary. `pts {' '.join(command.argv())}` goes on.")
     return replay
 

@@ -7,7 +7,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -22,7 +22,7 @@ from pyspark.sql import SparkSession
 
 from pipelines import commands
 from pipelines.contracts.control import PTS_CONTROL
-from pipelines.graph import FLOWS
+from pipelines.graph import FLOWS, Flow
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.live import topics
 from pipelines.processes import airflow
@@ -140,11 +140,11 @@ def ask(settings: Settings, name: str, *expect: str) -> None:
     producer.commit_transaction(30)
 
 
-def build_wrongly(settings: Settings, replay_id: str, spark: SparkSession) -> None:
-    """A replay in which every window counts one too many."""
+def build_here(settings: Settings, replay_id: str, spark: SparkSession, flows: Sequence[Flow] = FLOWS) -> None:
+    """A replay whose task finds it built."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "spark_job", lambda *_: nullcontext(spark))
-        build.run(commands.ReplayBuild(replay_id=replay_id), settings, with_bug(FLOWS))
+        build.run(commands.ReplayBuild(replay_id=replay_id), settings, flows)
 
 
 def kill_scheduler_in_mid_task(settings: Settings, task: str) -> None:
@@ -399,7 +399,10 @@ def test_replay_that_a_message_asks_for_survives_a_killed_scheduler_and_is_promo
 
 
 @pytest.mark.long
-def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: Api, people: dict[str, Api]) -> None:
+def test_replay_that_a_person_rejects_changes_nothing(
+    settings: Settings, api: Api, people: dict[str, Api], spark: SparkSession
+) -> None:
+    build_here(settings, "control-no", spark)
     ask(settings, "no")
     assert api.run("replay_requests")["state"] == "success"
     (run,) = api.runs("replay", like="control-no")
@@ -419,7 +422,7 @@ def test_replay_that_a_person_rejects_changes_nothing(settings: Settings, api: A
 def test_replay_that_is_wrong_and_was_approved_all_the_same_is_rolled_back(
     settings: Settings, api: Api, spark: SparkSession, alerts: tuple[int, list[dict[str, str]]]
 ) -> None:
-    build_wrongly(settings, "control-bad", spark)
+    build_here(settings, "control-bad", spark, with_bug(FLOWS))  # every window counts one too many
     ask(settings, "bad", *WINDOWS)
     assert api.run("replay_requests")["state"] == "success"
     (run,) = api.runs("replay", like="control-bad")

@@ -129,9 +129,9 @@ def ended_at_a_batch(lake: Path, log: Path) -> list[str]:
     return [line for line in lines if not line.startswith("{")]
 
 
-def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, tmp_path: Path) -> None:
+def test_lake_that_cannot_be_written_is_one_sentence(base: Settings, call: Call, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    refused = pts(["stream", "--drain"], settings_of(base, "x", PTS_LAKE=str(tmp_path / "file" / "lake")))
+    refused = call(["stream", "--drain"], settings_of(base, "x", PTS_LAKE=str(tmp_path / "file" / "lake")))
     assert refused.returncode == 8
     assert refused.stderr.startswith("pts: The lake")
     assert "Traceback" not in refused.stderr
@@ -233,21 +233,21 @@ def test_large_records_are_written_within_a_heap_that_is_too_small_for_all_of_th
     assert told.stdout.splitlines() == [f"wrote {large_records.COUNT} {large_records.COUNT}"], told.stderr[-3000:]
 
 
-def test_broker_that_does_not_answer_is_one_sentence(base: Settings) -> None:
+def test_broker_that_does_not_answer_is_one_sentence(base: Settings, call: Call) -> None:
     nobody = f"127.0.0.1:{unused_ports()[0]}"
-    refused = pts(["stream", "--drain"], settings_of(base, "x", PTS_KAFKA__BOOTSTRAP_SERVERS=nobody))
+    refused = call(["stream", "--drain"], settings_of(base, "x", PTS_KAFKA__BOOTSTRAP_SERVERS=nobody))
     assert refused.returncode == 4
     assert refused.stderr.startswith(f"pts: No Kafka broker answers at {nobody}")
 
 
-def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings) -> None:
+def test_log_that_lost_unread_records_is_refused_with_the_offsets(base: Settings, call: Call) -> None:
     """Last in this module: it takes records from the log, also those that the lake `ended` cannot have read."""
     simulate.run(FEED.model_copy(update={"seed": 7, "count": 1_000}), base)
     ends = end_offsets(Connection(base.bootstrap_servers), ["ship-events"])["ship-events"]
     admin = AdminClient({"bootstrap.servers": base.bootstrap_servers})
     for future in admin.delete_records([TopicPartition("ship-events", n, end) for n, end in ends.items()]).values():
         future.result()
-    refused = pts(["stream", "--drain"], settings_of(base, "ended"))
+    refused = call(["stream", "--drain"], settings_of(base, "ended"))
     assert refused.returncode == 6
     assert f"begins at offset {ends[0]}" in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -419,7 +419,7 @@ def test_job_that_is_refused_says_why_and_goes_on_when_that_is_mended(
     assert "Traceback" not in log.read_text()
     topics.run(commands.Topics(), secure)
     set_password(secure, "job", "another one")
-    refused = pts(["stream"], environment)
+    refused = call(["stream", "--drain"], environment)
     set_password(secure, "job", password)
     assert refused.returncode == AccessRefused.exit_code
     assert re.fullmatch(r"pts: The Kafka brokers refuse the login: .*\n", refused.stderr)
