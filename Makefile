@@ -26,10 +26,10 @@ test: $(READY) $(SITE) ## Run the tests, on two cores: all but the long ones
 	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not long"
 
 test-all: $(READY) ## Run the long tests: processes that are killed, Airflow's replays, upgrades, faults
-	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long $$($(FILES_OF_TESTS) --files-with-matches 'mark\.long' tests)
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m long $$($(FILES_OF_TESTS) --files-with-matches 'mark\.long' tests | sort)
 
 test-fast: $(READY) ## Run the tests that need no Spark, broker, browser, server or whole lake, on two cores
-	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not spark and not integration and not slow and not long" $$($(FILES_OF_TESTS) --files-without-match --exclude-dir integration '^pytestmark = .*mark\.\(slow\|long\)' tests)
+	$(VENV)/bin/pytest $(ON_TWO_CORES) -m "not spark and not integration and not slow and not long" $$($(FILES_OF_TESTS) --files-without-match --exclude-dir integration '^pytestmark = .*mark\.\(slow\|long\)' tests | sort)
 
 lint: $(READY) ## Check format, types and import rules
 	$(VENV)/bin/ruff format --check .
