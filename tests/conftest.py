@@ -31,8 +31,6 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     # A worker's main module is no file. PySpark takes that for a doctest, and ends the process where Great Expectations
     # asks for Spark Connect.
     vars(sys.modules["__main__"]).setdefault("__file__", __file__)
-    # When all is done, Python would look through a million objects, for some seconds. Registered first, this is last.
-    atexit.register(os._exit, 0)
 
 hypothesis.settings.register_profile("untimed", deadline=None)  # the machine is shared, and may be busy
 hypothesis.settings.load_profile("untimed")
@@ -68,6 +66,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     long = {item.path for item in items if item.get_closest_marker("long")}
     if missed := [str(path) for path in long if "mark.long" not in path.read_text(encoding="utf-8")]:
         raise pytest.UsageError(f"`make test-all` takes the files that say `mark.long`: {', '.join(missed)} do not")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A worker ends when all is done: Python would look through a million objects before, for some seconds."""
+    if hasattr(config, "workerinput"):
+        atexit.register(os._exit, 0)  # first, and so the last of those that follow
 
 
 def pytest_unconfigure() -> None:

@@ -32,6 +32,9 @@ LOG = logging.getLogger(__name__)
 AWAY_SECONDS = 20
 """Longer than any patience: a worker is given up, a lease is anybody's."""
 
+INTERVALS = {"PTS_STREAM__TRIGGER_SECONDS": "5", "PTS_STREAM__FOLLOW_SECONDS": "5"}
+"""Without them, batches alone would have all of the machine."""
+
 PATIENCE_SECONDS = 300
 """Five Java processes start on the cores of one machine."""
 
@@ -135,6 +138,7 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
                 LOG.info("%s: batch %d after %.0f s", what, more, time.monotonic() - since)
 
         goes_on("the job starts")
+        await_task(running, hosts["first"])
         hosts["first"].cut_off()
         goes_on("a worker is cut off")
         hosts["first"].join()
@@ -150,6 +154,7 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
 
         spare = running.start(hosts["spare"], job, {})
         wait_for(running.log(hosts["spare"]), "This job stands by")
+        await_task(running, hosts["second"])
         hosts["driver"].cut_off()
         goes_on("the driver is cut off, and another takes over", "spare")
         hosts["driver"].join()
@@ -162,6 +167,17 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
             hosts["spare"].signal(signal.SIGTERM, "pts\0stream")  # arguments, not the text of its shell
             assert spare.wait(timeout=PATIENCE_SECONDS) == 0, running.log(hosts["spare"]).read_text()[-3000:]
             assert_lake_equals_log(lake, read_log(servers))
+
+
+def await_task(site: Site, worker: Host) -> None:
+    """Until it begins one: a batch is under way."""
+
+    def begun() -> int:
+        logs = (site.folder / worker.name / "work").glob("*/*/stderr")
+        return sum(log.read_text().count("Running task") for log in logs)
+
+    before = begun()
+    wait_until(lambda: begun() > before, site.log(worker), PATIENCE_SECONDS)
 
 
 def committed(log: Path) -> int:
@@ -177,7 +193,7 @@ def environment_of(settings: Settings, storage: Storage, lake: str) -> dict[str,
     told = as_variables(settings.model_copy(update={"storage": storage}))
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PTS_")}
     own = {"PTS_LAKE": lake, "SECRET": str(settings.home.with_name("spark-secret.json")), "PYTHONPATH": str(ROOT)}
-    return inherited | told | own | {"JAVA_TOOL_OPTIONS": ONE_COMPILER, "PTS_STREAM__FOLLOW_SECONDS": "5"}
+    return inherited | told | own | {"JAVA_TOOL_OPTIONS": ONE_COMPILER} | INTERVALS
 
 
 def away(host: Host) -> None:

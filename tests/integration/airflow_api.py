@@ -5,16 +5,15 @@ import re
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pipelines.processes import airflow
 from pipelines.settings import Settings
 
 MOST_SECONDS = 600.0
-READING_SECONDS = 15.0
-"""A person reads before the answer. The worker of a task that has asked ends some 5 s later; Airflow 3.3 fails a task
-that is answered before its scheduler has heard of that (`process_executor_events` in scheduler_job_runner.py)."""
+READING_SECONDS = 2.0
 
 
 class Known(dict[str, str]):
@@ -26,15 +25,21 @@ class Known(dict[str, str]):
 
 @dataclass(frozen=True)
 class Api:
-    """Airflow's REST API, for somebody who logged in."""
+    """Airflow's REST API, for somebody who logged in.
+
+    Attributes:
+        scheduler_log: What the scheduler beside it says.
+    """
 
     url: str
+    scheduler_log: Path
     token: str = ""
 
     @classmethod
     def of(cls, settings: Settings, password: str, username: str = "admin") -> "Api":
-        person = {"username": username, "password": password}
-        return cls(airflow.url(settings), cls(airflow.url(settings)).call("/auth/token", person)["access_token"])
+        person, log = {"username": username, "password": password}, settings.home / "logs" / "airflow-scheduler.log"
+        nobody = cls(airflow.url(settings), log)
+        return replace(nobody, token=nobody.call("/auth/token", person)["access_token"])
 
     def call(self, path: str, body: dict[str, Any] | None = None, method: str | None = None) -> Any:
         """The answer, parsed; POST with a body, GET without, unless told otherwise."""
@@ -109,11 +114,19 @@ class Api:
         return self.finished(dag_id, "manual", before + 1)[-1]
 
     def asked(self, run: dict[str, Any]) -> dict[str, Any]:
-        """What a person is asked, when a run of `replay` has come so far."""
+        """What a person is asked, when a run of `replay` has come so far, who reads before the answer.
+
+        The worker of a task that has asked ends some 5 s later; Airflow 3.3 fails a task that is answered before its
+        scheduler has heard of that (`process_executor_events` in scheduler_job_runner.py).
+        """
         deadline = time.monotonic() + MOST_SECONDS
         while (states := self.states(run)).get("approve") != "awaiting_input":
             assert time.monotonic() < deadline, states
             assert not {"failed", "upstream_failed"} & set(states.values()), states
+            time.sleep(1)
+        heard = re.compile(rf"executor event .*task_id='approve', run_id='{re.escape(run['dag_run_id'])}'")
+        while not heard.search(self.scheduler_log.read_text(encoding="utf-8")):
+            assert time.monotonic() < deadline, heard.pattern
             time.sleep(1)
         time.sleep(READING_SECONDS)
         found: dict[str, Any] = self.call(_detail(run))
