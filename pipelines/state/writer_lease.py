@@ -38,7 +38,8 @@ class WriterLease:
 
     def check(self) -> None:
         """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""
-        if self._lock and self._lock.is_lost:
+        lock = self._lock  # another thread may give it back meanwhile
+        if lock and lock.is_lost:
             raise self._lost(writer(self.lake_root))
 
     @contextmanager
@@ -66,9 +67,9 @@ class WriterLease:
         )
 
     def release(self) -> None:
-        if self._lock:
-            self._lock.close()
-            self._lock = None
+        lock, self._lock = self._lock, None
+        if lock:
+            lock.close()
 
 
 @contextmanager
