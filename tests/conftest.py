@@ -41,6 +41,9 @@ INTEGRATION = "integration"
 BROKERS = {"broker", "new_log", "stack_settings"}
 """Fixtures that start one."""
 
+SERVERS = {"browser", "bucket", "object_store"}
+"""Fixtures that start another program."""
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--kill-every", type=int, default=9, help="Steps between two kills of the same command.")
@@ -50,7 +53,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test is `integration` by its folder or its fixtures, `spark` by its fixture.
+    """A test is `integration` by its folder or its fixtures, `spark` and `slow` by its fixtures.
 
     Those of the folder begin, and those of the documentation, of the fault campaign and of replays follow: whole files
     are given to two workers in this order, and what takes longest is not to be left for the end.
@@ -63,6 +66,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.integration)
         elif "spark" in fixtures:
             item.add_marker(pytest.mark.spark)
+        if SERVERS.intersection(fixtures):
+            item.add_marker(pytest.mark.slow)
     long = {item.path for item in items if item.get_closest_marker("long")}
     if missed := [str(path) for path in long if "mark.long" not in path.read_text(encoding="utf-8")]:
         raise pytest.UsageError(f"`make test-all` takes the files that say `mark.long`: {', '.join(missed)} do not")

@@ -20,6 +20,8 @@ from pipelines.state import heartbeat
 from tests.healthy_lake import healthy_lake
 from tests.oracle.makers import at
 
+pytestmark = pytest.mark.slow
+
 NOW = EPOCH + timedelta(microseconds=at("12:01"), seconds=20)
 """Soon after the last batch of the healthy lake."""
 

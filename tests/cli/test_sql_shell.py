@@ -24,6 +24,8 @@ from pipelines.tables import OPS_BATCHES
 from tests.healthy_lake import healthy_lake
 from tests.permissions import permitted_beyond
 
+pytestmark = pytest.mark.slow
+
 ONE = "SELECT count(*) AS n FROM ops.batches;"
 
 

@@ -19,6 +19,8 @@ from tests.comparison import in_micros
 from tests.oracle.records import LogRecord
 from tests.oracle.tables import expected_tables
 
+pytestmark = pytest.mark.slow
+
 COUNT = 6_000
 WITHOUT = {"silver.quarantine": ("reason", "headers")}
 
