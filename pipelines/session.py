@@ -92,8 +92,6 @@ PROPERTIES = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "16m",
     "spark.driver.maxResultSize": "256m",
     "spark.sql.streaming.numRecentProgressUpdates": "2",
-    # While the log is quiet, brokers are asked for its ends ten times a second; by default some sixty times.
-    "spark.sql.streaming.pollingDelay": "100ms",
     # Spark's own starts processes for each file of a checkpoint, and there are two in every batch
     # (infra/java/FolderCheckpoint.scala).
     "spark.sql.streaming.checkpointFileManagerClass": "superfastpts.FolderCheckpointFileManager",
