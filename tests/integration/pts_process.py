@@ -20,12 +20,10 @@ from pipelines.settings_variables import as_variables
 ONE_COMPILER = "-XX:TieredStopAtLevel=1"
 """An option of Java. A test's process is over before the optimising compiler pays for itself."""
 
-SHORT_LIVED = (
-    {f"spark.{role}.defaultJavaOptions": ONE_COMPILER for role in ("driver", "executor")}
-    | {
-        "spark.sql.streaming.pollingDelay": "100ms"  # brokers that have nothing new are asked seldom: others need the machine
-    }
-)
+QUIET = {"spark.sql.streaming.pollingDelay": "100ms"}
+"""Brokers that have nothing new are asked more seldom than by default: other tests need the machine."""
+
+SHORT_LIVED = {f"spark.{role}.defaultJavaOptions": ONE_COMPILER for role in ("driver", "executor")} | QUIET
 
 
 def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:
