@@ -38,9 +38,13 @@ class WriterLease:
 
     def check(self) -> None:
         """Raises `AnotherWriter` when another one may have it meanwhile: this process could not renew it in time."""
-        lock = self._lock  # another thread may give it back meanwhile
-        if lock and lock.is_lost:
+        if self._is_lost:
             raise self._lost(writer(self.lake_root))
+
+    @property
+    def _is_lost(self) -> bool:
+        lock = self._lock  # another thread may give it back meanwhile
+        return lock is not None and lock.is_lost
 
     @contextmanager
     def explaining(self) -> Iterator[None]:
@@ -54,7 +58,7 @@ class WriterLease:
         except Exception as error:
             other = None
             with suppress(OSError):  # who cannot ask does not know
-                other = writer(self.lake_root) if self._lock and self._lock.is_lost else None
+                other = writer(self.lake_root) if self._is_lost else None
             if other and not other.is_me:
                 raise self._lost(other) from error
             raise

@@ -117,16 +117,16 @@ class Api:
         """What a person is asked, when a run of `replay` has come so far, who reads before the answer.
 
         The worker of a task that has asked ends some 5 s later; Airflow 3.3 fails a task that is answered before its
-        scheduler has heard of that (`process_executor_events` in scheduler_job_runner.py).
+        scheduler knows of that (`process_executor_events` in scheduler_job_runner.py).
         """
         deadline = time.monotonic() + MOST_SECONDS
         while (states := self.states(run)).get("approve") != "awaiting_input":
             assert time.monotonic() < deadline, states
             assert not {"failed", "upstream_failed"} & set(states.values()), states
             time.sleep(1)
-        heard = re.compile(rf"executor event .*task_id='approve', run_id='{re.escape(run['dag_run_id'])}'")
-        while not heard.search(self.scheduler_log.read_text(encoding="utf-8")):
-            assert time.monotonic() < deadline, heard.pattern
+        event = re.compile(rf"executor event .*task_id='approve', run_id='{re.escape(run['dag_run_id'])}'")
+        while not event.search(self.scheduler_log.read_text(encoding="utf-8")):
+            assert time.monotonic() < deadline, event.pattern
             time.sleep(1)
         time.sleep(READING_SECONDS)
         found: dict[str, Any] = self.call(_detail(run))
