@@ -132,6 +132,11 @@ TASK_ATTEMPTS = 4
 """Spark's default everywhere but on this machine, where it would be 1."""
 
 
+def is_local(settings: Settings) -> bool:
+    """Whether there are no executors but this machine's one Java."""
+    return settings.spark.master.startswith("local")
+
+
 def open_session(settings: Settings, name: str = "pts", required: Mapping[str, str] | None = None) -> SparkSession:
     """Starts Spark on the environment's own Java and jars, or returns the session that already runs in this process.
     Properties that are `required` hold whatever the settings say.
@@ -159,7 +164,6 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     if url := settings.kafka.security.token_endpoint_url:  # Kafka's client asks no other address
         allowed = quoted(f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={url}")
         java_options, executor_options = f"{java_options} {allowed}", f"{executor_options} {allowed}"
-    is_local = settings.spark.master.startswith("local")
     properties = {
         "spark.jars": ",".join(jar.as_uri() for jar in jars),
         "spark.driver.memory": f"{settings.spark.driver_memory_mb}m",
@@ -170,7 +174,7 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
         "spark.hadoop.fs.permissions.umask-mode": settings.umask,  # Hadoop sets permissions, whatever the process's are
         "spark.executorEnv.PTS_UMASK": settings.umask,
         "spark.sql.warehouse.dir": str((settings.home / "spark-warehouse").resolve()),
-        **(LOCAL if is_local else CLUSTER),
+        **(LOCAL if is_local(settings) else CLUSTER),
         **PROPERTIES,
         **(S3 | settings.storage.of_spark() if settings.is_in_store else {}),
         **settings.spark.properties(),
@@ -184,7 +188,7 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
         )
     conf = SparkConf().setAppName(name).setMaster(with_retries(settings.spark.master))
     conf.setAll(list(properties.items()))
-    if is_local:
+    if is_local(settings):
         os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
     logging.getLogger().addFilter(_is_not_of_the_gateway)
     logging.getLogger("py4j").propagate = False

@@ -135,7 +135,7 @@ CONTENDERS = {
             request=as_json,
             rows=lake_rows,
             cold=lambda drain: pts(drain, "stream", "--drain"),
-            check=lambda drain: sample.check(Path(drain.dump), f"{drain.folder}/lake"),
+            check=lambda drain: sample.check(sample.expected(Path(drain.dump)), f"{drain.folder}/lake"),
         ),
         Contender(
             "tutorial",

@@ -1,6 +1,6 @@
 """Is a lake right? The oracle's rows of some packages and of some hours, against those that a drain left."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 
 from lab.benchmarks.driving import RunFailed
-from tests.comparison import expected_rows, stored_rows
+from tests.comparison import Rows, expected_rows, stored_rows
 from tests.oracle.records import LogRecord
 
 PACKAGES, FAILING, HOURS = 300, 50, 4
@@ -36,24 +36,41 @@ class Sample:
     holds: Callable[[dict[str, Any]], bool] = lambda _: True
 
 
-def check(dump: Path, lake_root: str) -> int:
+@dataclass(frozen=True)
+class Expected:
+    """Rows of the oracle: those of a table for which the condition is true, in SQL."""
+
+    table: str
+    condition: str
+    rows: Rows
+
+
+def expected(dump: Path) -> list[Expected]:
+    """What a lake of that log must have."""
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"CREATE VIEW log AS FROM '{dump}'")
+        samples = (_of_packages(connection), *_of_hours(connection))
+    return [
+        Expected(table, condition, list(filter(sample.holds, rows[table])))
+        for sample in samples
+        for rows in [expected_rows(sample.records)]
+        for table, condition in sample.conditions.items()
+    ]
+
+
+def check(all_expected: Sequence[Expected], lake_root: str) -> int:
     """How many rows were compared, all of them equal.
 
     Raises `RunFailed` for a table whose rows are not the oracle's, and where there is nothing to compare.
     """
     count = 0
-    with duckdb.connect() as connection:
-        connection.execute("SET TimeZone = 'UTC'")
-        connection.execute(f"CREATE VIEW log AS FROM '{dump}'")
-        for sample in (_of_packages(connection), *_of_hours(connection)):
-            expected = expected_rows(sample.records)
-            for table, condition in sample.conditions.items():
-                found = stored_rows(lake_root, table, ("detail",), condition)
-                if found != list(filter(sample.holds, expected[table])):
-                    raise RunFailed(f"{table} of {lake_root} has other rows than the oracle where {condition}")
-                count += len(found)
+    for part in all_expected:
+        if stored_rows(lake_root, part.table, ("detail",), part.condition) != part.rows:
+            raise RunFailed(f"{part.table} of {lake_root} has other rows than the oracle where {part.condition}")
+        count += len(part.rows)
     if not count:
-        raise RunFailed(f"{dump} has nothing to compare {lake_root} with.")
+        raise RunFailed(f"The log has nothing to compare {lake_root} with.")
     return count
 
 

@@ -8,12 +8,14 @@ DELTA_RS = "pipelines/io/delta/delta_rs.py"
 TABLE_LOG = "pipelines/io/delta/table_log.py"
 LOCKS = "pipelines/io/storage/locks.py"
 OBJECTS = "pipelines/io/storage/objects.py"
+SPARK_JOB = "pipelines/io/spark/spark_job.py"
 READER = "pipelines/io/duckdb/reader.py"
 
 TERMS = "tests/io/delta/test_writer_term.py"
 LEASES = "tests/io/storage/test_locks.py"
 FILES = "tests/io/storage/test_files.py"
 UNSTEADY = "tests/io/delta/test_unsteady_store.py"
+SPARK_JOBS = "tests/io/spark/test_spark_job.py"
 CHECKPOINTS = "tests/io/spark/test_checkpoint_files.py"
 
 FROZEN = "A process that was frozen while it had the lease commits nothing once another has it"
@@ -55,6 +57,16 @@ MUTATIONS = (
         LEASED, "one whose process was killed counts as held by whoever looks for the first time",
         LOCKS, "if is_me or self._is_news:", "if True:",
         f"{LEASES}::test_first_look_at_a_lease_tells_whether_its_process_is_alive",
+    ),
+    Mutation(
+        LEASED, "what Spark does on a cluster goes on without it",
+        SPARK_JOB, "if locks.is_any_lost():", "if False:",
+        f"{SPARK_JOBS}::test_job_on_a_cluster_is_cancelled_without_its_locks",
+    ),
+    Mutation(
+        LEASED, "one that was given back counts as lost",
+        LOCKS, "_held.discard(self)", "pass",
+        f"{LEASES}::test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it",
     ),
     Mutation(
         LEASED, "who has lost it does not learn so",

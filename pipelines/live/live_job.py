@@ -178,8 +178,6 @@ class LiveJob:
         try:
             while not self._stop.wait(POLL_SECONDS) and query.isActive:
                 progress.check()
-                if self._handover:
-                    self._handover.check()  # a batch that has lost its executors, too, would wait for ever
                 self.when_quiet(progress)
         except Stopped:
             pass

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from pipelines import commands
-from pipelines.errors import BrokerUnavailable
+from pipelines.errors import AnotherWriter, BrokerUnavailable
 from pipelines.live import topics
 from pipelines.settings import Kafka, Settings, Storage
 from pipelines.settings_variables import as_variables
@@ -82,8 +82,12 @@ def site(folder: Path, hosts: Mapping[str, Host]) -> Iterator[Site]:
 
 def started_again(block: str) -> str:
     """The block, by a service manager: what fails in the end is started again, with the settings before it."""
-    before, _, last = block.rstrip().rpartition("\n")
-    return f"{before}\nuntil {last}; do sleep 1; done"
+    return f"{before_last_line(block)}\nuntil {block.rstrip().splitlines()[-1]}; do sleep 1; done"
+
+
+def before_last_line(block: str) -> str:
+    """Its settings."""
+    return block.rstrip().rpartition("\n")[0]
 
 
 def log_on(host: Host, site: Site) -> Settings:
@@ -107,8 +111,9 @@ def log_on(host: Host, site: Site) -> Settings:
 
 
 def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """A worker is cut off, and then the driver, whose place another one takes. With `--every-loss`, also what other
-    tests do on one host: a worker and the driver are killed, the broker and the store are away for a while.
+    """A worker is cut off, and then the driver, whose place another one takes. With `--every-loss`, a command is cut
+    off, too, and there is what other tests do on one host: a worker and the driver are killed, the broker and the store
+    are away for a while.
     """
     every_loss = request.config.getoption("--every-loss")
     names = ("log", "store", "master", "first", "second", "driver", "spare")
@@ -159,8 +164,10 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
         goes_on("the driver is cut off, and another takes over", "spare")
         hosts["driver"].join()
         wait_for(running.log(hosts["driver"]), "This job stands by")
-        hosts["log"].signal(signal.SIGTERM, "simulate")
         hosts["driver"].signal(signal.SIGKILL)
+        if every_loss:
+            is_lost_in_mid_build(running, hosts["driver"], hosts["second"], before_last_line(job))
+        hosts["log"].signal(signal.SIGTERM, "simulate")
         servers = str(settings.bootstrap_servers)
         with reached(storage):
             wait_until(lambda: is_through(lake, servers), running.log(hosts["spare"]), PATIENCE_SECONDS, every=1)
@@ -169,15 +176,28 @@ def test_whoever_is_lost_no_row_is(documented: Documented, tmp_path: Path, reque
             assert_lake_equals_log(lake, read_log(servers))
 
 
-def await_task(site: Site, worker: Host) -> None:
+def await_task(site: Site, worker: Host, application: str = "*") -> None:
     """Until it begins one: a batch is under way."""
 
     def begun() -> int:
-        logs = (site.folder / worker.name / "work").glob("*/*/stderr")
+        logs = (site.folder / worker.name / "work").glob(f"{application}/*/stderr")
         return sum(log.read_text().count("Running task") for log in logs)
 
     before = begun()
     wait_until(lambda: begun() > before, site.log(worker), PATIENCE_SECONDS)
+
+
+def is_lost_in_mid_build(site: Site, host: Host, worker: Host, variables: str) -> None:
+    """A replay's build that is cut off while its tasks run ends, though its executors are gone for ever."""
+    work = site.folder / worker.name / "work"
+    known = set(work.iterdir())
+    build = site.start(host, f"{variables}\nexec .venv/bin/pts replay build lost", {})
+    wait_until(lambda: set(work.iterdir()) > known, site.log(host), PATIENCE_SECONDS)
+    (application,) = set(work.iterdir()) - known
+    await_task(site, worker, application.name)
+    away(host)
+    assert build.wait(timeout=PATIENCE_SECONDS) == AnotherWriter.exit_code, site.log(host).read_text()[-3000:]
+    assert "Traceback" not in site.log(host).read_text()
 
 
 def committed(log: Path) -> int:

@@ -1,6 +1,5 @@
 """Services whose brokers stop letting them in while they run: each says why in a sentence, and nothing is lost."""
 
-import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
@@ -13,7 +12,7 @@ import pytest
 from pipelines import commands
 from pipelines.errors import AccessRefused
 from pipelines.io.kafka import refusals
-from pipelines.io.kafka.connection import Connection, Principal, secrets_of
+from pipelines.io.kafka.connection import Connection, Principal
 from pipelines.io.kafka.consumer import messages
 from pipelines.io.keys.key_store import KeyStore
 from pipelines.live import topics
@@ -108,18 +107,6 @@ def no_rights(settings: Settings) -> Iterator[None]:
 
 
 @contextmanager
-def expired(settings: Settings) -> Iterator[None]:
-    """A certificate of the authority that clients trust, and of long ago."""
-    old = settings.home / "old"
-    old.mkdir()
-    for name in ("ca.pem", "ca.key"):
-        shutil.copy(secrets_of(settings.home) / name, old)
-    renew(old, datetime.now(UTC) - timedelta(days=365))
-    with in_the_place_of_the_broker(settings, tls_port(old, port=settings.broker.port)):
-        yield
-
-
-@contextmanager
 def untrusted(settings: Settings) -> Iterator[None]:
     renew(settings.home / "others")
     with in_the_place_of_the_broker(settings, tls_port(settings.home / "others", port=settings.broker.port)):
@@ -138,7 +125,6 @@ def test_each_service_names_what_keeps_it_out_and_goes_on_when_that_is_mended(
     for fault, sentence in (
         (another_password, refusals.LOGIN),
         (no_rights, refusals.RIGHT),
-        (expired, refusals.EXPIRED),
         (untrusted, refusals.UNTRUSTED),
         (without_tls, refusals.NO_TLS),
     ):

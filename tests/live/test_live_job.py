@@ -15,14 +15,13 @@ from pyspark.sql import SparkSession
 from pipelines.commands import ReplayPromote
 from pipelines.engine.batch import Batch
 from pipelines.engine.runner import LakeRunner
-from pipelines.errors import AnotherWriter, BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
+from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
 from pipelines.io.delta.lake import Lake
 from pipelines.live import live_job
 from pipelines.live.live_job import LiveJob, Stopped
 from pipelines.live.planner import LivePlanner, live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
-from pipelines.state.handover import Handover
 from pipelines.state.ledger import Ledger, LedgerRow
 from pipelines.state.replay_records import Promoted
 from tests.batches import batches, new_lake, run, write_checkpoint
@@ -69,19 +68,6 @@ class Progress:
             raise self.error
 
 
-class Lease:
-    """That nobody asks for, and that may be another's."""
-
-    request, is_lost = None, False
-
-    def is_time_to_look(self) -> bool:
-        return False
-
-    def check(self) -> None:
-        if self.is_lost:
-            raise AnotherWriter("another process writes the lake")
-
-
 class WaitingBatch:
     """A batch that is under way until `ends` is set, and then fails."""
 
@@ -111,18 +97,14 @@ def job_of(spark: SparkSession, folder: Path, stop: threading.Event | None = Non
 
 
 def job_whose_batch(
-    does: Callable[[], None],
-    spark: SparkSession,
-    folder: Path,
-    stop: threading.Event | None = None,
-    lease: Lease | None = None,
+    does: Callable[[], None], spark: SparkSession, folder: Path, stop: threading.Event | None = None
 ) -> LiveJob:
     """One whose checkpoint has planned its first batch."""
     settings = Settings(home=folder, lake=str(folder / "lake"))
     write_checkpoint(folder / "lake", BATCHES[:1], cut_off=True)
     runner = Runner(Lake(spark, settings.lake_root), LivePlanner(settings), lambda _: cast(Any, None), settings)
     runner.does = does
-    return LiveJob(runner, settings, cast(Handover | None, lease), stop=stop)
+    return LiveJob(runner, settings, stop=stop)
 
 
 def fails(job: LiveJob, error: PtsError) -> None:
@@ -161,26 +143,6 @@ def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_bat
         with pytest.raises(LakeUnavailable, match="no heartbeat"):
             end.result(timeout=20)
     assert query.ends == ["committed"]
-
-
-def test_job_that_has_lost_its_lease_within_a_batch_ends_and_cuts_the_batch_off(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One on a cluster may have lost its executors, too: its batch waits for others, which nobody gives it."""
-    monkeypatch.setattr(live_job, "STOP_GRACE_SECONDS", 0.1)
-    batch, query, lease = WaitingBatch(RuntimeError("Job 22 cancelled: the query was stopped")), Query(), Lease()
-    job = job_whose_batch(batch, spark, tmp_path, lease=lease)
-    with ThreadPoolExecutor(2) as pool:
-        under_way = pool.submit(job.on_batch, spark, 0, cast(LiveProgress, Progress()))
-        assert batch.begins.wait(20)
-        end = following(job, query, Progress(), pool)
-        assert stays_open(end)
-        lease.is_lost = True
-        with pytest.raises(AnotherWriter):
-            end.result(timeout=20)
-        assert query.ends == ["cut off"]
-        batch.ends.set()
-        assert isinstance(under_way.exception(timeout=20), Stopped)
 
 
 def test_no_batch_begins_once_something_has_failed(spark: SparkSession, tmp_path: Path) -> None:

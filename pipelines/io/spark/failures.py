@@ -65,6 +65,12 @@ CAUSES = (
         AnotherWriter,
         "Another live job took over this checkpoint. Stop one of the two.",
     ),
+    Cause(
+        r"cancelled as part of cancellation of all jobs",  # by `spark_job`
+        AnotherWriter,
+        "A lock of the lake was not renewed in time, and may be another's. This process changes nothing more. Start it "
+        "again where no other runs.",
+    ),
     Cause(rf"{HANDSHAKE}Certificate(Expired|NotYetValid)Exception", AccessRefused, refusals.EXPIRED),
     Cause(rf"{HANDSHAKE}(PKIX path|No subject alternative|No name matching)", AccessRefused, refusals.UNTRUSTED),
     Cause(

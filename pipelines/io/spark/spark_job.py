@@ -1,5 +1,6 @@
 """A Spark session for the length of a command."""
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,15 +11,23 @@ from pipelines.errors import BrokerUnavailable, PtsError
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.refusals import check_protocol
 from pipelines.io.spark.failures import explained
+from pipelines.io.storage import locks
 from pipelines.java_process import LAST_WORDS_SECONDS
-from pipelines.session import close_session, open_session
+from pipelines.session import close_session, is_local, open_session
 from pipelines.settings import Settings
+
+LOOKS_APART_SECONDS = 1.0
 
 
 @contextmanager
 def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
-    """Raises, for an engine's failure with a known cause, the `PtsError` that it means, and `JavaEnded`."""
+    """Raises, for an engine's failure with a known cause, the `PtsError` that it means, and `JavaEnded`. On a cluster,
+    also `AnotherWriter` once a lock that this process holds was not renewed in time.
+    """
     spark = open_session(settings, name)
+    over = threading.Event()
+    if not is_local(settings):
+        threading.Thread(target=_cancel_without_locks, args=(spark, over), daemon=True).start()
     try:
         with explained():
             yield spark
@@ -32,4 +41,14 @@ def spark_job(settings: Settings, name: str) -> Iterator[SparkSession]:
             raise
         raise java_process.ended(f"during {name}") from error
     finally:
+        over.set()
         close_session(spark)
+
+
+def _cancel_without_locks(spark: SparkSession, over: threading.Event) -> None:
+    """Until it is over, cancels what Spark does whenever a lock was lost: a driver that was cut off has lost its
+    executors, too, and a job would wait for others for ever.
+    """
+    while not over.wait(LOOKS_APART_SECONDS):
+        if locks.is_any_lost():
+            spark.sparkContext.cancelAllJobs()

@@ -32,6 +32,7 @@ POLL_SECONDS = 0.25
 
 
 _own_tokens = set[str]()
+_held = set["_Lease"]()
 
 
 class Lock(Protocol):
@@ -87,6 +88,11 @@ def holder(root: str, name: str) -> Holder | None:
         return None
     # For an instant, a new holder's file still has the note of the last one, who may have died with it there.
     return Holder(f"process {pid}", note if _is_alive(pid) else None, is_me=pid == os.getpid())
+
+
+def is_any_lost() -> bool:
+    """Whether another process may have a lock that this one holds."""
+    return any(lease.is_lost for lease in tuple(_held))
 
 
 def _is_alive(pid: int) -> bool:
@@ -148,12 +154,14 @@ class _Lease:
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._renew, name=f"lease {name}", daemon=True)
         self._thread.start()
+        _held.add(self)
 
     @property
     def is_lost(self) -> bool:
         return time.monotonic() - self._renewed_at > LEASE_SECONDS
 
     def close(self) -> None:
+        _held.discard(self)
         self._closed.set()
         self._thread.join()
         with suppress(OSError):  # then it ends by itself

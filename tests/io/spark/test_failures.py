@@ -24,6 +24,7 @@ MESSAGES = [
     ("org.apache.hadoop.fs.ChecksumException: Checksum error: file:/lake/_checkpoints/live/offsets/3", LakeMismatch),
     ("java.lang.IllegalStateException: Cannot fetch offset 7. Some data may have been lost because", LogTruncated),
     ("[CONCURRENT_STREAM_LOG_UPDATE] Concurrent update to the log.", AnotherWriter),
+    ("[SPARK_JOB_CANCELLED] Job 7 cancelled as part of cancellation of all jobs SQLSTATE: XXKDA", AnotherWriter),
     ("org.apache.kafka.common.errors.TimeoutException: Timed out waiting for a node assignment.", BrokerUnavailable),
     ("org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)", JavaEnded),
     ("org.apache.spark.SparkException: EOFException occurred while reading the port number from a", JavaEnded),

@@ -1,6 +1,7 @@
 """What the clients of the API count."""
 
 import asyncio
+import itertools
 import json
 
 from lab.benchmarks.api_clients import Clients
@@ -8,18 +9,18 @@ from lab.benchmarks.options import Options
 from lab.benchmarks.results import new_results
 from lab.benchmarks.tables import api_table
 
+ASKED = itertools.count(1)
 EVENT = b'event: report\ndata: {"eventKafkaOffset": 7}\n\n'
 
 
 async def answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """A server that has one event for each stream, and answers each third question with an error."""
-    asked = 0
+    """A server that has one event for each stream, and answers each third question of all with an error."""
     while request := await reader.readuntil(b"\r\n\r\n"):
         if b"/events" in request:
             writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + EVENT)
             continue
-        asked += 1
-        writer.write(b"HTTP/1.1 %b\r\nContent-Length: 2\r\n\r\n{}" % (b"503 x" if asked % 3 == 0 else b"200 OK"))
+        status = b"503 x" if next(ASKED) % 3 == 0 else b"200 OK"
+        writer.write(b"HTTP/1.1 %b\r\nContent-Length: 2\r\n\r\n{}" % status)
 
 
 def test_clients_note_events_and_count_answers_from_when_they_were_due() -> None:

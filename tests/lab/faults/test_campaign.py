@@ -16,8 +16,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
 
-from lab.faults import kills
+from lab.faults import auditor, kills
 from lab.faults.auditor import Auditor, Partial, Wrong, check_whole
 from lab.faults.campaign import KINDS, Case, cases, judged, run
 from lab.faults.load import aborted_beside
@@ -25,6 +26,7 @@ from lab.faults.scene import NotPermitted, Scene
 from pipelines.processes.airflow import PROJECT
 from pipelines.processes.pid_lock import holder
 from pipelines.state.snapshots import snapshot
+from tests.brokers import drain
 from tests.comparison import Rows, in_micros, stored_rows
 from tests.frames import in_order
 from tests.window_bug import WINDOW_TABLES
@@ -35,12 +37,13 @@ SHORT = ("kill-broker:1",)
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+def killed(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> Iterator[Scene]:
     """A lake whose job was killed within its first batches: the promises held."""
-    with Scene(tmp_path_factory.mktemp("kill"), seed=7).open() as scene:
+    with pytest.MonkeyPatch.context() as patch, Scene(tmp_path_factory.mktemp("kill"), seed=7).open() as scene:
+        patch.setattr(auditor, "PAUSE_SECONDS", 1.0)  # other tests need the machine
         with scene.auditor.watching():
             scene.sent(1)
-            scene.done("stream", "--drain")  # so that there is a picture before the fault, too
+            drain(spark, scene.settings)  # so that there is a picture before the fault, too
             with scene.load():
                 assert scene.killed("stream", moments=kills.BATCH_MOMENTS)
             scene.judge()
