@@ -32,7 +32,10 @@ from tests.ports import unused_ports
 
 pytestmark = pytest.mark.integration
 
-TIMEOUT = 30
+TIMEOUT = 20
+ONE_CORE = Spark(master="local[1]", conf=SHORT_LIVED)
+"""A query that has no end takes it, and leaves the others to other tests."""
+
 ENDLESS = """SELECT count(*) FROM range(0, 4000000, 1, 4) AS a CROSS JOIN range(0, 4000000, 1, 4) AS b
              WHERE (a.id * b.id) % 7 = 3"""
 """Some hours of all processors."""
@@ -60,7 +63,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     with_comments(home / "lake", GOLD_REMAINING_STOPS)
     (home / "lake" / LATER).rename(home / "later")
     measured = Metrics(sql_port=unused_ports()[0])
-    made = Settings(home=home, broker=broker, sql=sql, metrics=measured, spark=Spark(conf=SHORT_LIVED))
+    made = Settings(home=home, broker=broker, sql=sql, metrics=measured, spark=ONE_CORE)
     stack.start(["sql"], made, print)
     yield made
     stack.stop(made, print)
