@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 SITE   := $(VENV)/site/.ready
 # Tests start Python some hundred times: without bytecode each of them would compile the project.
 unexport PYTHONDONTWRITEBYTECODE
-ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder
+ON_TWO_CORES := --numprocesses 2 --dist loadfile --no-loadscope-reorder --durations 10
 # Files of which no test is asked for are left out by their marks: what they import takes seconds, in each of two processes.
 FILES_OF_TESTS := grep --recursive --include 'test_*.py'
 
