@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from multiprocessing import Process
 from pathlib import Path
+from subprocess import Popen
 
 from pyspark import SparkContext
 
@@ -54,7 +55,8 @@ def main() -> None:
         with recorded_broker(settings):
             topics.run(commands.Topics(), settings)
             simulate.run(commands.Simulate(packages=RECORDS // 10, count=RECORDS, rate=0), settings)
-            run_job(settings)
+            spark_java = run_job(settings)
+        spark_java.wait()  # each of the two has written its cache beside the other
     for cache in caches:
         if not cache.is_file():
             sys.exit(f"Java recorded a run of the job, but left no {cache}.")
@@ -77,15 +79,16 @@ def recorded_broker(settings: Settings) -> Iterator[None]:
     java.join()
 
 
-def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> None:
-    """Drains the log in small batches; returns when Java has ended, and so written its cache."""
+def run_job(settings: Settings, flows: Sequence[Flow] = FLOWS) -> Popen[bytes]:
+    """Drains the log in small batches. Returns its Java, which ends when it has written its cache."""
     spark = open_session(settings)
     LiveJob(live_runner(spark, settings, flows), settings).run(commands.Stream(drain=True))
     spark.stop()
     assert SparkContext._gateway, "the session has a Java"
-    java = SparkContext._gateway.proc
+    java: Popen[bytes] = SparkContext._gateway.proc
+    assert java.stdin
     java.stdin.close()
-    java.wait()
+    return java
 
 
 def unused_ports() -> tuple[int, int]:

@@ -20,6 +20,7 @@ from pipelines.io.kafka.connection import Principal, login_passwords, password_f
 from pipelines.java_runtime import JARS, JAVA, RUNTIME
 from pipelines.processes.atomic_file import write_whole
 from pipelines.processes.ports import why_unusable
+from pipelines.processes.signals import signals_interrupt
 from pipelines.settings import Settings
 from pipelines.stack.certificates import renew
 
@@ -135,7 +136,8 @@ def _format(properties: Path, heap_mb: int, passwords: Mapping[Principal, str]) 
         file.write("\n".join(arguments))
         file.flush()
         command = _java(heap_mb, "kafka.tools.StorageTool", f"@{file.name}")
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        with signals_interrupt():  # whatever ends this process ends Java first
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         said = (done.stderr or done.stdout).strip().splitlines()
         raise BrokerUnavailable(

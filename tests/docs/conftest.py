@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.calling import Call
 from tests.docs.pages import ROOT, Block, run_blocks
 from tests.integration.pts_process import SHORT_LIVED
 
 TIMEOUT_SECONDS = 600
+TELLING = """.venv/bin/pts() { printf '%s\\0' "$@"; echo; }"""
 
 
 class Documented:
@@ -49,6 +51,24 @@ class Documented:
         )
         assert done.returncode == code, done.stdout[-3000:]
         return done.stdout
+
+    def call(self, beginning: str, call: Call, code: int = 0) -> str:
+        """The same for a block of `pts` commands that a process proves no better: the shell says what it would start,
+        and that is run within the tests' own process.
+        """
+        told = subprocess.run(
+            ["bash", "-euc", f"{TELLING}\n{self.take(beginning)}"], capture_output=True, text=True, check=True
+        )
+        commands = [line.split("\0")[:-1] for line in told.stdout.splitlines()]
+        assert commands, "the block starts nothing"
+        said = ""
+        for arguments in commands:
+            ended = call(arguments, self.environment)
+            said += ended.stdout + ended.stderr
+            if ended.returncode:
+                break
+        assert ended.returncode == code, said[-3000:]
+        return said
 
 
 @pytest.fixture

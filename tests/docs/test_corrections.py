@@ -14,6 +14,7 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import drain, empty_log
+from tests.calling import Call
 from tests.docs.conftest import Documented
 from tests.integration.pts_process import settings_of
 from tests.planted import planted
@@ -55,19 +56,19 @@ def test_correction_of_the_readme_replaces_exactly_what_was_wrong(documented: Do
     assert counted(lake) == (scans, scans)
 
 
-def test_rule_is_corrected_and_taken_back_as_the_page_says(documented: Documented, lake: str) -> None:
+def test_rule_is_corrected_and_taken_back_as_the_page_says(documented: Documented, lake: str, call: Call) -> None:
     _, scans = counted(lake)
-    assert "Disk:" in documented.run(".venv/bin/pts replay plan")
-    documented.run(".venv/bin/pts replay build")
-    assert "scan_count" in documented.run(".venv/bin/pts replay compare", code=UndeclaredDifference.exit_code)
-    documented.run(".venv/bin/pts replay compare")
+    assert "Disk:" in documented.call(".venv/bin/pts replay plan", call)
+    documented.call(".venv/bin/pts replay build", call)
+    assert "scan_count" in documented.call(".venv/bin/pts replay compare", call, code=UndeclaredDifference.exit_code)
+    documented.call(".venv/bin/pts replay compare", call)
     assert counted(lake) == (scans, scans)
-    assert "Dropped fix" in documented.run(".venv/bin/pts replay rollback")
+    assert "Dropped fix" in documented.call(".venv/bin/pts replay rollback", call)
     assert counted(lake) == (2 * scans, scans)
 
 
-def test_day_is_backfilled_as_the_page_says(documented: Documented, lake: str) -> None:
-    documented.run(".venv/bin/pts backfill")
+def test_day_is_backfilled_as_the_page_says(documented: Documented, lake: str, call: Call) -> None:
+    documented.call(".venv/bin/pts backfill", call)
     of_the_day = (
         f"SELECT (SELECT sum(scan_count) FROM gold.carrier_throughput WHERE {DAY % 'window_start'}) AS counted, "
         f"(SELECT count(*) FROM silver.ship_events WHERE {DAY % 'occurred_at'}) AS scans"
@@ -76,6 +77,6 @@ def test_day_is_backfilled_as_the_page_says(documented: Documented, lake: str) -
     assert found["counted"] == found["scans"] > 0
 
 
-def test_quarantine_is_redriven_as_the_page_says(documented: Documented, lake: str) -> None:
-    said = documented.run(".venv/bin/pts quarantine redrive")
+def test_quarantine_is_redriven_as_the_page_says(documented: Documented, lake: str, call: Call) -> None:
+    said = documented.call(".venv/bin/pts quarantine redrive", call)
     assert said.count("No table was changed.") == 2, "the rule is as it was"

@@ -11,12 +11,13 @@ import pytest
 
 from pipelines import commands
 from pipelines.processes.airflow import PROJECT
-from pipelines.settings import Settings
+from pipelines.settings import Settings, Spark
 from pipelines.settings_variables import as_variables
 from pipelines.stack import simulate
 from tests.comparison import assert_lake_equals_log
 from tests.foreign import foreign_variables
 from tests.integration.log_reader import read_log
+from tests.integration.pts_process import SHORT_LIVED
 
 pytestmark = pytest.mark.long
 
@@ -54,7 +55,7 @@ def test_job_and_check_run_on_what_the_set_up_installed(new_log: Settings, forei
     if subprocess.run([*IN_A_NAMELESS_USERS_MACHINE, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine allows no namespaces")
     place = PROJECT / "var" / f"test-{os.getpid()} (1) & 'größer'"
-    settings = new_log.model_copy(update={"home": place})
+    settings = new_log.model_copy(update={"home": place, "spark": Spark(conf=SHORT_LIVED)})
     simulate.run(commands.Simulate(packages=30, count=500, rate=0), settings)
     place.mkdir(parents=True)
     try:

@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from pipelines import java_process
@@ -51,4 +52,5 @@ def _cancel_without_locks(spark: SparkSession, over: threading.Event) -> None:
     """
     while not over.wait(LOOKS_APART_SECONDS):
         if locks.is_any_lost():
-            spark.sparkContext.cancelAllJobs()
+            with suppress(Py4JError, OSError):  # Java has gone
+                spark.sparkContext.cancelAllJobs()
