@@ -36,7 +36,7 @@ from pipelines.stack.watch import AirflowReady, Watch, ended_by_itself
 BROKER_READY_SECONDS = 60.0
 SQL_READY_SECONDS = 180.0
 """Some 15 s by itself."""
-STOP_SECONDS = 190.0
+STOP_SECONDS = 210.0
 """More than the supervisor's own patience with all services together (`stopwaitsecs` in supervisord.conf)."""
 ORPHAN_STOP_SECONDS = 30.0
 STOP_ORDER = (
