@@ -57,7 +57,12 @@ class Documented:
         and that is run within the tests' own process.
         """
         told = subprocess.run(
-            ["bash", "-euc", f"{TELLING}\n{self.take(beginning)}"], capture_output=True, text=True, check=True
+            ["bash", "-euo", "pipefail", "-c", f"{TELLING}\n{self.take(beginning)}"],
+            cwd=self.folder,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         commands = [line.split("\0")[:-1] for line in told.stdout.splitlines()]
         assert commands, "the block starts nothing"
