@@ -25,9 +25,10 @@ LARGEST_RECORD_BYTES = 16_000_000
 REFUSED = {KafkaError.INVALID_RECORD, KafkaError.INVALID_TIMESTAMP, KafkaError._INVALID_DIFFERENT_RECORD}
 """How a broker answers for each record of a batch in which `message.timestamp.after.max.ms` excludes a timestamp."""
 
-
-CHANGED = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC}
-"""How librdkafka answers for a topic that was recreated, with fewer partitions, since it looked."""
+CHANGED = {KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError._DESTROY}
+"""How librdkafka answers for a topic that was recreated, with fewer partitions, since it looked: the last one for
+records that it had put into a partition just before it learned that this is no more.
+"""
 
 
 def produce(

@@ -2,12 +2,17 @@
 
 import time
 from contextlib import closing
-from typing import Any
+from typing import Any, cast
 
+import pyarrow as pa
 import pytest
+from confluent_kafka import KafkaError
+from pyspark.sql import SparkSession
 
-from pipelines.errors import AccessRefused
+from pipelines.errors import AccessRefused, BrokerUnavailable
+from pipelines.io.kafka import producer as producers
 from pipelines.io.kafka.connection import Connection
+from pipelines.io.kafka.log import KafkaLog
 from pipelines.io.kafka.producer import LogProducer, kept_producer, produce, shared_producer
 from pipelines.kafka_security import Security
 from tests.ports import unused_ports
@@ -26,6 +31,25 @@ class Queue:
             raise BufferError
         self.room -= 1
         self.taken.append((topic, key, value, timestamp))
+
+    def poll(self, _seconds: float) -> None:
+        """Nothing has come."""
+
+    def flush(self, _seconds: float) -> int:
+        return 0
+
+
+class Failing(Queue):
+    """Of which no record is taken, by what librdkafka tells."""
+
+    def __init__(self, code: int, told: dict[str, Any]) -> None:
+        super().__init__(1_000)
+        self.code, self.told = code, told["on_delivery"]
+
+    def flush(self, _seconds: float) -> int:
+        if self.taken:
+            self.told(KafkaError(self.code), None)
+        return 0
 
 
 def test_record_waits_until_there_is_room() -> None:
@@ -74,8 +98,32 @@ def test_kept_producer_that_was_refused_between_two_uses_is_replaced() -> None:
             assert again is producer
 
 
+@pytest.mark.parametrize("code", [KafkaError._UNKNOWN_PARTITION, KafkaError._UNKNOWN_TOPIC, KafkaError._DESTROY])
+def test_messages_go_by_a_new_producer_once_the_topic_is_another_than_the_kept_one_saw(
+    code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    taking = Queue(1)
+    send(monkeypatch, code, taking)
+    assert [record[:2] for record in taking.taken] == [("ship-reports", b"42")]
+
+
+def test_messages_that_brokers_do_not_take_fail_the_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    taking = Queue(1)
+    with pytest.raises(BrokerUnavailable, match="did not take a record"):
+        send(monkeypatch, KafkaError._MSG_TIMED_OUT, taking)
+    assert taking.taken == []
+
+
 def use(producer: LogProducer) -> None:
     """Until it was refused, which takes a moment."""
     for _ in range(200):
         producer.flush()
         time.sleep(0.05)
+
+
+def send(monkeypatch: pytest.MonkeyPatch, code: int, taking: Queue) -> None:
+    """A message, by a producer that fails with the code, and by a second where one is asked for."""
+    made = iter((lambda options: Failing(code, options), lambda _options: taking))
+    monkeypatch.setattr(producers, "Producer", lambda options: next(made)(options))
+    log = KafkaLog(cast(SparkSession, None), Connection(f"127.0.0.1:{unused_ports()[0]}"))
+    log.send(pa.table({"key": ["42"], "value": ["{}"]}), "ship-reports")
