@@ -48,7 +48,7 @@ OWN_CLASSES = {
     # Java's login for users without a name.
     "nameless-login.jar": ("UnixLoginModule",),
     # What a batch reads and asks, planned and compiled once; a streaming checkpoint in a folder.
-    "batches.jar": ("PreparedQuery", "KafkaRanges", "FolderCheckpoint"),
+    "batches.jar": ("PreparedQuery", "KafkaRanges", "QuietKafka", "FolderCheckpoint"),
     # A streaming checkpoint in an object store, and a store's own authority.
     "stores.jar": ("ConditionalCheckpoint", "TrustingClient"),
 }

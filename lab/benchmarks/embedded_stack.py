@@ -1,4 +1,6 @@
-"""How long does `pts up` take until Airflow answers, and how much memory do its services keep?"""
+"""How long does `pts up` take until Airflow answers, how much memory do its services keep, and what do they cost while
+nothing happens?
+"""
 
 import shutil
 import time
@@ -10,19 +12,28 @@ from lab.benchmarks.processes import Tree
 from pipelines.processes.supervisor import GROUPS
 from pipelines.settings import Airflow, Broker, Settings
 from pipelines.stack import stack
+from pipelines.state.heartbeat import last_beat
 from tests.ports import unused_ports
 
 WATCHED_SECONDS = 120.0
 EVERY_SECONDS = 1.0
+QUIET_AFTER_SECONDS = 10.0
+QUIET_SECONDS = 60.0
 
 
 def stack_of_ours(home: Path) -> dict[str, Any]:
-    """The whole stack, in a new home and then once more in the same one; memory is that of the second time."""
+    """Broker and job by themselves; then the whole stack, in a new home and once more in the same one: memory is that
+    of the second time.
+    """
     (port, controller_port), (airflow_port, _) = unused_ports(), unused_ports()
     broker = Broker(port=port, controller_port=controller_port)
     settings = Settings(home=home, broker=broker, airflow=Airflow(port=airflow_port))
     found: dict[str, Any] = {}
     try:
+        stack.start(["stream"], settings, lambda _: None)
+        found |= _at_rest(settings)
+        stack.stop(settings, lambda _: None)
+        shutil.rmtree(home)
         for name in ("first_ready_seconds", "ready_seconds"):
             began = time.monotonic()
             stack.start([], settings, lambda _: None)
@@ -34,6 +45,18 @@ def stack_of_ours(home: Path) -> dict[str, Any]:
         stack.stop(settings, lambda _: None)
         shutil.rmtree(home, ignore_errors=True)
     return found
+
+
+def _at_rest(settings: Settings) -> dict[str, float]:
+    """Cores that job and broker use where the log is empty and stays so."""
+    while last_beat(settings.lake_root) is None:
+        time.sleep(EVERY_SECONDS)
+    time.sleep(QUIET_AFTER_SECONDS)
+    trees = {name: Tree(service.pid) for name, service in stack.services(settings).items() if service.pid}
+    before = {name: tree.cpu_seconds() for name, tree in trees.items()}
+    time.sleep(QUIET_SECONDS)
+    used = {name: (tree.cpu_seconds() - before[name]) / QUIET_SECONDS for name, tree in trees.items()}
+    return {"job_at_rest_cores": used["stream"], "broker_at_rest_cores": used["broker"]}
 
 
 def _resident(settings: Settings) -> dict[str, int]:

@@ -176,6 +176,8 @@ def stack_table(results: Results) -> str:
         "once more, s": number(measure(runs, "ready_seconds"), 1),
         "Airflow, resident, MiB": number(measure(runs, "airflow_mib"), 0),
         "broker, job and feed, resident, MiB": number(measure(runs, "others_mib"), 0),
+        "job while nothing comes, cores": number(measure(runs, "job_at_rest_cores"), 2),
+        "its broker, cores": number(measure(runs, "broker_at_rest_cores"), 2),
     }
     return table(("what", "measured"), rows.items()) if runs else ""
 

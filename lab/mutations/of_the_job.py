@@ -39,6 +39,7 @@ PARTITIONS = "A changed partition count is refused"
 AGREEMENT = "Ledger and checkpoint agree, or the start is refused"
 LOST = "A lost checkpoint: the job goes on where the ledger ends, and takes back what the lost batch has written"
 BOUNDARY = "The live job ends at a batch boundary, whatever ends it"
+QUIET = "A job that has nothing to do rests"
 ONE_WRITER = "One writer: a second live job is refused"
 HANDED_OVER = "A job that has handed over the lease can be stopped, whatever becomes of the command"
 
@@ -234,8 +235,18 @@ MUTATIONS = (
     ),
     Mutation(
         BOUNDARY, "Spark's own commit is not waited for",
-        LIVE_JOB, 'while query.isActive and query.status["isTriggerActive"]:', "while self._busy.locked():",
+        LIVE_JOB, "while query.isActive and is_in_batch(query.status):", "while self._busy.locked():",
         BESIDE,
+    ),
+    Mutation(
+        BOUNDARY, "a query that only looks for records is waited for",
+        LIVE_JOB, ' and not status["message"].startswith(LOOKS)', "",
+        f"{T_LIVE_JOB}::test_query_is_in_a_batch_from_its_plan_on[looks]",
+    ),
+    Mutation(
+        QUIET, "brokers are asked as often as they answer",
+        "pipelines/io/kafka/log.py", '"org.apache.spark.sql.kafka010.QuietKafkaProvider"', '"kafka"',
+        "tests/integration/test_quiet_log.py::test_query_rests_in_a_quiet_log_and_then_reads_what_comes",
     ),
     Mutation(
         BOUNDARY, "batches begin after a failure",

@@ -6,9 +6,10 @@ interval. It holds no state and carries no rows: a batch reads its range of the 
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import Enum, auto
+from typing import Any
 
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
@@ -56,6 +57,9 @@ command has delegated is waited for to its end."""
 REHEARSED_RECORDS = 100
 """Of each partition."""
 
+LOOKS = "Getting offsets from "
+"""What a streaming query says of itself while it looks for records, and rests where there are none."""
+
 TOPIC_NAMES = [topic.name for topic in INPUT_TOPICS]
 
 
@@ -79,6 +83,11 @@ class Phase(Enum):
 
     STOPPING = auto()
     """The query is being stopped: what a batch fails with from here on follows from that."""
+
+
+def is_in_batch(status: Mapping[str, Any]) -> bool:
+    """Whether a streaming query has planned a batch that it has not committed."""
+    return status["isTriggerActive"] and not status["message"].startswith(LOOKS)
 
 
 class LiveJob:
@@ -200,7 +209,7 @@ class LiveJob:
     def _await_boundary(self, query: StreamingQuery) -> None:
         """Until a batch under way has ended, and Spark has committed it: cut off within that, it would say so."""
         deadline = time.monotonic() + STOP_GRACE_SECONDS
-        while query.isActive and query.status["isTriggerActive"]:
+        while query.isActive and is_in_batch(query.status):
             if time.monotonic() > deadline and self._phase is not Phase.HANDOVER:
                 break
             time.sleep(POLL_SECONDS)

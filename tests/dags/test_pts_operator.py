@@ -23,7 +23,8 @@ from dags.pts_operator import PageLink, PtsOperator
 from pipelines import errors
 from pipelines.commands import Backfill, ReplayBuild, Verify
 from pipelines.processes.pid_lock import holder
-from tests.processes.test_parent_death import becomes, is_alive
+from tests.processes.test_parent_death import is_alive
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.slow
 

@@ -20,10 +20,7 @@ from pipelines.settings_variables import as_variables
 ONE_COMPILER = "-XX:TieredStopAtLevel=1"
 """An option of Java. A test's process is over before the optimising compiler pays for itself."""
 
-QUIET = {"spark.sql.streaming.pollingDelay": "100ms"}
-"""Brokers that have nothing new are asked more seldom than by default: other tests need the machine."""
-
-SHORT_LIVED = {f"spark.{role}.defaultJavaOptions": ONE_COMPILER for role in ("driver", "executor")} | QUIET
+SHORT_LIVED = {f"spark.{role}.defaultJavaOptions": ONE_COMPILER for role in ("driver", "executor")}
 
 
 def settings_of(base: Settings, lake: str, **variables: str) -> dict[str, str]:

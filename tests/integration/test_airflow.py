@@ -42,7 +42,7 @@ from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
-from tests.processes.test_parent_death import becomes
+from tests.waiting import becomes
 from tests.window_bug import with_bug
 
 FEED = commands.Simulate(seed=3, packages=150, rate=0, count=3_000, start=datetime(2026, 1, 1, 6, tzinfo=UTC))

@@ -1,7 +1,6 @@
 """What each client makes of certificates and tokens, on ports that speak no Kafka."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -18,6 +17,7 @@ from pipelines.stack.certificates import renew
 from tests.integration.kafka_clients import CLIENTS, asks, consumes, moves, produces, reads_by_spark, reads_by_tasks
 from tests.tls import plain_port, tls_port
 from tests.tokens import Issuer, token_endpoint
+from tests.waiting import becomes
 
 Client = Callable[[Connection, str, SparkSession], None]
 A_YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
@@ -90,7 +90,7 @@ def test_client_certificate_is_shown_by_each_client(
         tls_port(certificates, wants_client=True) as there,
         in_a_thread(client, Connection(there.address, security), spark),
     ):
-        wait_until(lambda: bool(there.clients))
+        assert becomes(lambda: bool(there.clients))
         renew(tmp_path)
         there.context.load_cert_chain(tmp_path / "broker.pem")  # untrusted: so the client gives up
     assert {str(each["subject"]) for each in there.clients} == {"((('commonName', 'controller'),),)"}
@@ -120,7 +120,7 @@ def test_token_is_asked_for_with_the_clients_id_and_secret(
             | {"token_endpoint_url": endpoint.url, "client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
         )
         with in_a_thread(client, Connection(there.address, security), spark):
-            wait_until(lambda: bool(endpoint.asked))
+            assert becomes(lambda: bool(endpoint.asked))
     assert endpoint.asked[0] == ("pts:hunter2", "grant_type=client_credentials&scope=kafka")
 
 
@@ -138,10 +138,3 @@ def in_a_thread(client: Client, connection: Connection, spark: SparkSession) -> 
         yield
     finally:
         thread.join()
-
-
-def wait_until(is_done: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 30
-    while not is_done():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)

@@ -52,6 +52,7 @@ from tests.integration.kafka_clients import CLIENTS, asks, consumes, moves, prod
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import newest_row, process, pts, refusal, settings_of, wait_for, wait_until
 from tests.permissions import permitted_beyond
+from tests.waiting import becomes
 
 Client = Callable[[Connection, str, SparkSession], None]
 FEED = commands.Simulate(seed=5, packages=100, rate=0)
@@ -348,10 +349,7 @@ def test_certificate_is_renewed_while_the_broker_runs(
     assert served(secure) == before, "it is far from its end"
     monkeypatch.setattr(certificates, "RENEWED_BEFORE", certificates.LIFETIMES["broker"])
     assert certificates.run(commands.Certificates(), secure)["broker"] > told["broker"]
-    deadline = time.monotonic() + 20
-    while before in {served(secure) for _ in range(4)}:  # each of its threads, in turn
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    assert becomes(lambda: before not in {served(secure) for _ in range(4)})  # each of its threads, in turn
     asks(Connection.of(secure), "ship-events", spark)
     assert stack.services(secure)["broker"].pid == pid
 

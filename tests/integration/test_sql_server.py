@@ -29,6 +29,7 @@ from tests.docs.conftest import Documented, documented  # noqa: F401, a fixture
 from tests.healthy_lake import healthy_lake
 from tests.integration.pts_process import SHORT_LIVED, wait_until
 from tests.ports import unused_ports
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.integration
 
@@ -245,10 +246,7 @@ def test_queries_and_sessions_are_counted(settings: Settings, client: Any) -> No
     }
     assert counted == {("answered",): 1, ("refused",): 1, ("failed",): 1, ("cancelled",): 0}
     with connection_to(settings) as other, other.cursor():
-        deadline = time.monotonic() + TIMEOUT
-        while exposed.samples(scraped(settings), metrics.SQL_SESSIONS)[()] < 1:
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
+        assert becomes(lambda: exposed.samples(scraped(settings), metrics.SQL_SESSIONS)[()] >= 1)
 
 
 def test_query_that_takes_too_long_is_cancelled_and_others_are_answered(settings: Settings, client: Any) -> None:

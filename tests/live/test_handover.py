@@ -142,7 +142,7 @@ def test_job_that_is_stopped_while_a_command_has_the_lease_ends_and_touches_noth
 ) -> None:
     settings = copied(complete, tmp_path)
     ends: list[bool] = []
-    idle = {"isTriggerActive": False}
+    idle = {"isTriggerActive": False, "message": "Waiting for data to arrive"}
     query: Any = SimpleNamespace(isActive=True, status=idle, stop=lambda: ends.append(True))
     progress = cast(LiveProgress, SimpleNamespace(check=lambda: None))
     quiet, busy = (stopped_while_it_waits(spark, settings) for _ in range(2))

@@ -18,7 +18,7 @@ from pipelines.engine.runner import LakeRunner
 from pipelines.errors import BrokerUnavailable, LakeUnavailable, LogTruncated, PtsError, TopicMismatch
 from pipelines.io.delta.lake import Lake
 from pipelines.live import live_job
-from pipelines.live.live_job import LiveJob, Stopped
+from pipelines.live.live_job import LiveJob, Stopped, is_in_batch
 from pipelines.live.planner import LivePlanner, live_runner
 from pipelines.live.progress import LiveProgress
 from pipelines.settings import Settings
@@ -47,8 +47,8 @@ class Query:
         return True
 
     @property
-    def status(self) -> dict[str, bool]:
-        return {"isTriggerActive": not self.commits.is_set()}
+    def status(self) -> dict[str, Any]:
+        return {"isTriggerActive": not self.commits.is_set(), "message": "Processing new data"}
 
     def stop(self) -> None:
         self.ends.append("committed" if self.commits.is_set() else "cut off")
@@ -122,6 +122,19 @@ def following(job: LiveJob, query: Query, progress: Progress, pool: ThreadPoolEx
 def stays_open(future: Future[None]) -> bool:
     time.sleep(5 * live_job.POLL_SECONDS)
     return not future.done()
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        pytest.param("Getting offsets from KafkaV2[Subscribe[ship-events, ship-routes]]", False, id="looks"),
+        pytest.param("Writing offsets to log", True, id="plans"),
+        pytest.param("Processing new data", True, id="runs"),
+    ],
+)
+def test_query_is_in_a_batch_from_its_plan_on(message: str, expected: bool) -> None:
+    assert is_in_batch({"isTriggerActive": True, "message": message}) is expected
+    assert not is_in_batch({"isTriggerActive": False, "message": message})
 
 
 def test_what_fails_beside_a_batch_ends_the_job_when_spark_has_committed_the_batch(

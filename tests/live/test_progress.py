@@ -17,6 +17,7 @@ from pipelines.live.progress import LiveProgress
 from pipelines.progress import BatchDone, Step, reported_to
 from pipelines.state.heartbeat import last_beat
 from pipelines.state.ledger import LedgerRow
+from tests.waiting import becomes
 
 START: Offsets = {"ship-events": {0: 0, 1: 0}}
 BATCH = LedgerRow(
@@ -34,13 +35,6 @@ def progress(lake: Path, monkeypatch: pytest.MonkeyPatch, ends: Callable[[], Off
     """Of a job at the begin of a log that ends there."""
     monkeypatch.setattr(module, "end_offsets", lambda _servers, _topics: ends())
     return LiveProgress(Connection(""), list(START), START, str(lake))
-
-
-def becomes(expected: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + 20
-    while not expected() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    return expected()
 
 
 def beats_again(lake: Path) -> bool:

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 
 from pipelines.processes.parent_death import end_holder, end_remains, ended_with_parent
 from pipelines.processes.pid_lock import guarded, holder
+from tests.waiting import becomes
 
 SLEEPS = [sys.executable, "-c", "import time; time.sleep(60)"]
 STUBBORN = """
@@ -51,13 +51,6 @@ def start() -> Iterator[Start]:
     for process in started:
         process.kill()
         process.communicate()
-
-
-def becomes(expected: Callable[[], bool], seconds: float = 20) -> bool:
-    deadline = time.monotonic() + seconds
-    while not expected() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return expected()
 
 
 def is_alive(pid: int) -> bool:

@@ -12,7 +12,7 @@ import pytest
 from pipelines import commands
 from pipelines.stack import broker
 from tests.brokers import embedded
-from tests.processes.test_parent_death import becomes
+from tests.waiting import becomes
 
 
 def test_broker_that_is_ended_while_its_folder_is_made_leaves_no_java(

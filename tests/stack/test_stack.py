@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from configparser import ConfigParser
 from contextlib import contextmanager
@@ -23,6 +22,7 @@ from pipelines.settings import Airflow, Api, Board, Broker, Kafka, Seal, Setting
 from pipelines.stack import broker, certificates, stack
 from tests.permissions import permitted_beyond
 from tests.tls import tls_port
+from tests.waiting import becomes
 
 AIRFLOW = ("airflow-api-server", "airflow-dag-processor", "airflow-scheduler")
 EXTERNAL = Kafka(bootstrap_servers="kafka.example:9092", security=Security(protocol="SSL"))
@@ -34,9 +34,7 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = guarded(pid_file, [sys.executable, "-c", "import time; time.sleep(60)"])
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        deadline = time.monotonic() + 60
-        while holder(pid_file) != process.pid and time.monotonic() < deadline:
-            time.sleep(0.02)
+        assert becomes(lambda: holder(pid_file) == process.pid)
         yield process
     finally:
         process.kill()

@@ -2,7 +2,6 @@
 
 import asyncio
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 
@@ -15,6 +14,7 @@ from pipelines.web import server
 from pipelines.web.server import Server
 from tests.browser import serving
 from tests.ports import unused_ports
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -79,9 +79,9 @@ def test_connection_that_is_one_too_many_is_closed_and_an_ended_one_makes_room()
                 assert answer(client, ASKED).endswith(b"ok")
             with closing(connected(port)) as third:
                 assert answer(third, ASKED) == b""
-        deadline = time.monotonic() + 20
-        has_room = False
-        while not has_room and time.monotonic() < deadline:
+
+        def has_room() -> bool:
             with closing(connected(port)) as later:
-                has_room = answer(later, ASKED).endswith(b"ok")
-        assert has_room
+                return answer(later, ASKED).endswith(b"ok")
+
+        assert becomes(has_room)

@@ -20,6 +20,9 @@ from pipelines.prepared_query import PreparedQuery
 Offsets = dict[str, dict[int, int]]
 """topic -> partition -> offset, as Spark's Kafka source writes them in JSON (there, partitions are strings)."""
 
+SOURCE = "org.apache.spark.sql.kafka010.QuietKafkaProvider"
+"""Spark's source of Kafka, which rests where nothing comes (`infra/java/QuietKafka.scala`)."""
+
 COMMITTED = {"kafka.isolation.level": "read_committed"}
 """What a producer took back in an aborted transaction is no record, and what may still be taken back is none yet: a log
 ends before the first transaction that is open. The offsets of both, and of a transaction's markers, are gaps."""
@@ -152,7 +155,7 @@ class KafkaLog:
     def stream(self, topics: Iterable[str], start: Offsets, max_records: int) -> DataFrame:
         """A streaming frame that plans micro-batches over the topics from `start` on, of at most `max_records` each."""
         return (
-            self._spark.readStream.format("kafka")
+            self._spark.readStream.format(SOURCE)
             .options(
                 **self._connection.spark_options(),
                 **COMMITTED,

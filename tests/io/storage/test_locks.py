@@ -12,6 +12,7 @@ from pipelines.io.storage.files import files_at
 from pipelines.io.storage.locks import Holder
 from pipelines.io.storage.objects import ObjectFiles, Version
 from pipelines.lake_root import is_in_store
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -113,10 +114,7 @@ def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(b
     time.sleep(2 * locks.LEASE_SECONDS)
     assert not locks.is_any_lost()
     files_at(root).write(LEASE, json.dumps({"holder": "process 1 elsewhere", "token": "other"}))
-    deadline = time.monotonic() + 60
-    while not lease.is_lost and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert lease.is_lost
+    assert becomes(lambda: lease.is_lost)
     assert locks.is_any_lost()
     lease.close()
     assert not locks.is_any_lost()
