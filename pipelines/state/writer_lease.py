@@ -76,18 +76,6 @@ class WriterLease:
             lock.close()
 
 
-@contextmanager
-def writer_lease(lake_root: str) -> Iterator[WriterLease]:
-    """Holds the lease. Raises as `WriterLease.acquire`."""
-    lease = WriterLease(lake_root)
-    lease.acquire()
-    try:
-        with lease.explaining():
-            yield lease
-    finally:
-        lease.release()
-
-
 def writer(lake_root: str) -> Holder | None:
     """Who holds the lease; None when nobody does."""
     return locks.holder(lake_root, LEASE)

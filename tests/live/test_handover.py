@@ -23,10 +23,10 @@ from pipelines.settings import Settings
 from pipelines.state.handover import Handover, handed_over
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted
-from pipelines.state.writer_lease import writer_lease
 from tests.batches import batches, new_lake, run, tables, write_checkpoint
 from tests.cases import pack_of
 from tests.comparison import expected_rows
+from tests.leases import writer_lease
 from tests.live.fake_handover import FakeHandover
 from tests.memory_log import MemoryLog
 

@@ -23,10 +23,10 @@ from pipelines.state.exclusion import deleting_files
 from pipelines.state.handover import handed_over
 from pipelines.state.replay_records import Promotion, Replay, Replays
 from pipelines.state.snapshots import snapshot
-from pipelines.state.writer_lease import writer_lease
 from pipelines.tables import TABLES
 from tests.calling import Pts
 from tests.healthy_lake import HealthyLake, healthy_lake
+from tests.leases import writer_lease
 
 pytestmark = pytest.mark.slow
 

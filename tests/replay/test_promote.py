@@ -27,8 +27,8 @@ from pipelines.state.handover import Handover, HandoverRequest
 from pipelines.state.ledger import Ledger
 from pipelines.state.replay_records import Promoted, Replays
 from pipelines.state.snapshots import is_settled, snapshot
-from pipelines.state.writer_lease import writer_lease
 from tests.comparison import Rows, expected_rows
+from tests.leases import writer_lease
 from tests.replay.offline import (
     DECLARED,
     PACK,

@@ -21,10 +21,10 @@ from pipelines.io.duckdb.reader import LakeReader
 from pipelines.queries import quarantine
 from pipelines.replay import promote, redrive, rollback, verify
 from pipelines.replay.redrive import Redriven
-from pipelines.state.writer_lease import writer_lease
 from pipelines.transforms.judge import judged
 from tests.batches import Crashed
 from tests.comparison import expected_rows
+from tests.leases import writer_lease
 from tests.oracle.makers import scan
 from tests.replay.offline import PACK, Offline, connected, fed
 from tests.saboteur import Saboteur

@@ -8,7 +8,7 @@ import pytest
 from pipelines.errors import AnotherWriter
 from pipelines.state.exclusion import correcting, deleting_files
 from pipelines.state.handover import handed_over
-from pipelines.state.writer_lease import writer_lease
+from tests.leases import writer_lease
 
 
 def test_second_command_that_corrects_rows_is_refused_and_the_live_job_is_not(tmp_path: Path) -> None:

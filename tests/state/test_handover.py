@@ -27,7 +27,8 @@ from pipelines.state.handover import (
     waiting_request,
 )
 from pipelines.state.replay_records import Promoted, Replays
-from pipelines.state.writer_lease import WriterLease, locked, writer_lease
+from pipelines.state.writer_lease import WriterLease, locked
+from tests.leases import writer_lease
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,8 @@ import pytest
 from pipelines.errors import AnotherWriter, LakeUnavailable
 from pipelines.io.storage import locks
 from pipelines.io.storage.files import files_at
-from pipelines.state.writer_lease import LEASE, WriterLease, writer_lease
+from pipelines.state.writer_lease import LEASE, WriterLease
+from tests.leases import writer_lease
 
 pytestmark = pytest.mark.slow
 

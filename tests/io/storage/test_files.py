@@ -7,7 +7,7 @@ from pipelines.errors import LakeUnavailable
 from pipelines.io.storage.entry import Entry
 from pipelines.io.storage.files import Files, files_at
 from pipelines.io.storage.objects import ObjectFiles
-from pipelines.state.writer_lease import writer_lease
+from tests.leases import writer_lease
 
 
 @pytest.fixture(params=["folder", "store"])
