@@ -104,7 +104,7 @@ def test_messages_go_by_a_new_producer_once_the_topic_is_another_than_the_kept_o
 ) -> None:
     taking = Queue(1)
     send(monkeypatch, code, taking)
-    assert [record[:2] for record in taking.taken] == [("ship-reports", b"42")]
+    assert [record[:2] for record in taking.taken] == [("package-reports", b"42")]
 
 
 def test_messages_that_brokers_do_not_take_fail_the_send(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -126,4 +126,4 @@ def send(monkeypatch: pytest.MonkeyPatch, code: int, taking: Queue) -> None:
     made = iter((lambda options: Failing(code, options), lambda _options: taking))
     monkeypatch.setattr(producers, "Producer", lambda options: next(made)(options))
     log = KafkaLog(cast(SparkSession, None), Connection(f"127.0.0.1:{unused_ports()[0]}"))
-    log.send(pa.table({"key": ["42"], "value": ["{}"]}), "ship-reports")
+    log.send(pa.table({"key": ["42"], "value": ["{}"]}), "package-reports")
