@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 
-def becomes(expected: Callable[[], bool], seconds: float = 60) -> bool:
+def becomes(expected: Callable[[], bool], seconds: float = 20) -> bool:
     """Whether it is true within that time."""
     deadline = time.monotonic() + seconds
     while not (is_true := expected()) and time.monotonic() < deadline:

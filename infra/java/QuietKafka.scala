@@ -12,8 +12,6 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * second, and asks the brokers twice each time, however long nothing has come.
   */
 class QuietKafkaProvider extends KafkaSourceProvider {
-  override def shortName(): String = "quiet-kafka"
-
   override def getTable(options: CaseInsensitiveStringMap): KafkaTable =
     new KafkaTable(options.getBoolean(KafkaSourceProvider.INCLUDE_HEADERS, false)) {
       override def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder = () =>

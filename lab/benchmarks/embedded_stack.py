@@ -8,12 +8,14 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from lab.benchmarks.driving import LIMIT_SECONDS, RunFailed
 from lab.benchmarks.processes import Tree
 from pipelines.processes.supervisor import GROUPS
 from pipelines.settings import Airflow, Broker, Settings
 from pipelines.stack import stack
 from pipelines.state.heartbeat import last_beat
 from tests.ports import unused_ports
+from tests.waiting import becomes
 
 WATCHED_SECONDS = 120.0
 EVERY_SECONDS = 1.0
@@ -49,19 +51,24 @@ def stack_of_ours(home: Path) -> dict[str, Any]:
 
 def _at_rest(settings: Settings) -> dict[str, float]:
     """Cores that job and broker use where the log is empty and stays so."""
-    while last_beat(settings.lake_root) is None:
-        time.sleep(EVERY_SECONDS)
+    if not becomes(lambda: last_beat(settings.lake_root) is not None, LIMIT_SECONDS):
+        raise RunFailed("the job has not begun")
     time.sleep(QUIET_AFTER_SECONDS)
-    trees = {name: Tree(service.pid) for name, service in stack.services(settings).items() if service.pid}
+    trees = _trees(settings)
     before = {name: tree.cpu_seconds() for name, tree in trees.items()}
     time.sleep(QUIET_SECONDS)
     used = {name: (tree.cpu_seconds() - before[name]) / QUIET_SECONDS for name, tree in trees.items()}
     return {"job_at_rest_cores": used["stream"], "broker_at_rest_cores": used["broker"]}
 
 
+def _trees(settings: Settings) -> dict[str, Tree]:
+    """The services that run, by name."""
+    return {name: Tree(service.pid) for name, service in stack.services(settings).items() if service.pid}
+
+
 def _resident(settings: Settings) -> dict[str, int]:
     """MiB by service, with all that it started; pages that processes share count once for each."""
-    trees = {name: Tree(service.pid) for name, service in stack.services(settings).items() if service.pid}
+    trees = _trees(settings)
     with ExitStack() as followed:
         for tree in trees.values():
             followed.enter_context(tree.followed(EVERY_SECONDS))

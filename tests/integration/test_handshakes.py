@@ -90,7 +90,7 @@ def test_client_certificate_is_shown_by_each_client(
         tls_port(certificates, wants_client=True) as there,
         in_a_thread(client, Connection(there.address, security), spark),
     ):
-        assert becomes(lambda: bool(there.clients))
+        assert becomes(lambda: bool(there.clients), 30)
         renew(tmp_path)
         there.context.load_cert_chain(tmp_path / "broker.pem")  # untrusted: so the client gives up
     assert {str(each["subject"]) for each in there.clients} == {"((('commonName', 'controller'),),)"}
@@ -120,7 +120,7 @@ def test_token_is_asked_for_with_the_clients_id_and_secret(
             | {"token_endpoint_url": endpoint.url, "client_id": "pts", "client_secret": "hunter2", "scope": "kafka"}
         )
         with in_a_thread(client, Connection(there.address, security), spark):
-            assert becomes(lambda: bool(endpoint.asked))
+            assert becomes(lambda: bool(endpoint.asked), 30)
     assert endpoint.asked[0] == ("pts:hunter2", "grant_type=client_credentials&scope=kafka")
 
 

@@ -21,11 +21,11 @@ def test_query_rests_in_a_quiet_log_and_then_reads_what_comes(spark: SparkSessio
     with ThreadPoolExecutor(1) as pool:
         job = pool.submit(LiveJob(runner, new_log, stop=stop).run, commands.Stream())
         try:
-            assert becomes(lambda: rests(spark) or job.done())
-            assert becomes(lambda: looks(spark) or job.done())
+            assert becomes(lambda: rests(spark) or job.done(), 60)
+            assert becomes(lambda: looks(spark) or job.done(), 60)
             simulate.run(commands.Simulate(seed=3, packages=20, rate=0), new_log)
             ends = end_offsets(Connection.of(new_log), TOPIC_NAMES)
-            assert becomes(lambda: (runner.last is not None and runner.last.end_offsets == ends) or job.done())
+            assert becomes(lambda: (runner.last is not None and runner.last.end_offsets == ends) or job.done(), 60)
         finally:
             stop.set()
         job.result()

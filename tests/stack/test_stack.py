@@ -34,7 +34,7 @@ def process_holding(pid_file: Path) -> Iterator[subprocess.Popen[bytes]]:
     command = guarded(pid_file, [sys.executable, "-c", "import time; time.sleep(60)"])
     process = subprocess.Popen(command, start_new_session=True)
     try:
-        assert becomes(lambda: holder(pid_file) == process.pid)
+        assert becomes(lambda: holder(pid_file) == process.pid, 60)
         yield process
     finally:
         process.kill()

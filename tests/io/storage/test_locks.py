@@ -114,7 +114,7 @@ def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(b
     time.sleep(2 * locks.LEASE_SECONDS)
     assert not locks.is_any_lost()
     files_at(root).write(LEASE, json.dumps({"holder": "process 1 elsewhere", "token": "other"}))
-    assert becomes(lambda: lease.is_lost)
+    assert becomes(lambda: lease.is_lost, 60)
     assert locks.is_any_lost()
     lease.close()
     assert not locks.is_any_lost()
