@@ -1,4 +1,4 @@
-"""An object store that knows conditional writes, for tests: moto's, in a process of its own, as delta-rs needs it."""
+"""An object store that keeps to conditional writes, for tests: moto's, in a process of its own (`store_server.py`)."""
 
 import re
 import ssl
@@ -29,7 +29,7 @@ def object_store(folder: Path, host: Host | None = None, certificates: Path | No
     """
     port, _ = unused_ports()
     address = host.address if host else "127.0.0.1"
-    command = [sys.executable, "-m", "moto.server", "-H", address, "-p", str(port)]
+    command = [sys.executable, "-m", "tests.store_server", "-H", address, "-p", str(port)]
     if certificates:
         command += ["--ssl-cert", str(certificates / "broker.pem"), "--ssl-key", str(certificates / "broker.pem")]
     command = host.does(*command) if host else command

@@ -16,11 +16,13 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Lock
 from urllib.parse import urlsplit
 
 from pipelines.settings import Storage
 from tests.ports import unused_ports
 
+NOTHING = r"(?!)"
 HOP_BY_HOP = {"connection", "transfer-encoding", "content-length", "keep-alive", "date", "server"}
 
 
@@ -56,6 +58,7 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     upstream = 0
     faults: dict[str, object] = {}  # noqa: RUF012 one for all requests
+    lock = Lock()  # of what is counted in them
 
     def handle_request(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -63,22 +66,33 @@ class Handler(BaseHTTPRequestHandler):
             Handler.faults = json.loads(body)
             return self._answer(200, [], b"")
         time.sleep(float(str(self.faults.get("slow", 0))))
-        if int(str(self.faults.get("refused", 0))) > 0:
-            self.faults["refused"] = int(str(self.faults["refused"])) - 1
+        if self._is_refused():
             return self._answer(503, [], b"<Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>")
         upstream = http.client.HTTPConnection("127.0.0.1", self.upstream)
         upstream.request(self.command, self.path, body, dict(self.headers))
         answer = upstream.getresponse()
         status, headers, content = answer.status, answer.getheaders(), answer.read()
         upstream.close()
-        if self.command == "PUT" and (lost := self.faults.get("lost")) and re.search(str(lost), self.path):
-            del self.faults["lost"]
+        if self.command == "PUT" and self._is_lost():
             self.close_connection = True
             self.connection.close()
             return None
         return self._answer(status, headers, content)
 
     do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = handle_request  # noqa: N815 as http.server wants it
+
+    def _is_refused(self) -> bool:
+        with self.lock:
+            left = int(str(self.faults.get("refused", 0)))
+            self.faults["refused"] = left - 1
+        return left > 0
+
+    def _is_lost(self) -> bool:
+        with self.lock:
+            is_lost = re.search(str(self.faults.get("lost", NOTHING)), self.path) is not None
+            if is_lost:
+                del self.faults["lost"]
+        return is_lost
 
     def _answer(self, status: int, headers: list[tuple[str, str]], content: bytes) -> None:
         self.send_response(status)
