@@ -32,18 +32,26 @@ NAMELESS_LOGIN = JARS / "nameless-login.jar"
 OWN_JARS = JARS / "batches.jar", JARS / "stores.jar"
 """Of classes of this project's own (`infra/java`); the second, where the lake is in an object store."""
 
-JAVA_OPTIONS = (
-    f"-Duser.timezone=UTC -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
+EVERY_JAVA = (
+    "-Duser.timezone=UTC "
     # On two cores the collector that stops everything and is done beats the one that works beside the job: 15 % of a
     # batch.
     "-XX:+UseParallelGC -XX:+UseCompactObjectHeaders "
-    # Spark survives the loss of a helper thread, and then waits for its work for ever.
-    "-XX:+ExitOnOutOfMemoryError "
     # Its counters would be a file in /tmp, whatever the folder for temporary files is.
     "-XX:+PerfDisableSharedMem "
-    # What of the cache it could not use, it would tell on standard output.
-    "-Xlog:aot*=error"
+    # Why it could not use the cache it would tell on standard output, where the job's lines go.
+    "-Xlog:aot*=off -Xlog:aot*=error:stderr"
 )
+"""Options of the driver and of executors. The recorded cache fits a Java with these alone."""
+
+JAVA_OPTIONS = (
+    f"{EVERY_JAVA} -Dlog4j2.configurationFile={LOG_CONFIGURATION.as_uri()} "
+    # Spark survives the loss of a helper thread, and then waits for its work for ever.
+    "-XX:+ExitOnOutOfMemoryError"
+)
+
+EXECUTOR_OPTIONS = f"-XX:+IgnoreUnrecognizedVMOptions {EVERY_JAVA}"
+"""Where another system than a standalone cluster starts them, their Java may be an older one."""
 
 # Why each: see docs/architecture.md, "Spark settings". None changes what a row means, except the time zone, which
 # fixes it.
@@ -155,12 +163,12 @@ def open_session(settings: Settings, name: str = "pts", required: Mapping[str, s
     os.environ["JAVA_HOME"] = str(JAVA_HOME)
     os.environ["PYSPARK_PYTHON"] = sys.executable
     scratch = scratch_of(settings.home)
-    java_options = f"{JAVA_OPTIONS} {quoted(f'-Djava.io.tmpdir={scratch}')}"
+    java_options, executor_options = f"{JAVA_OPTIONS} {quoted(f'-Djava.io.tmpdir={scratch}')}", EXECUTOR_OPTIONS
     if not user_has_a_name():
         java_options += f" {quoted(f'--patch-module=jdk.security.auth={NAMELESS_LOGIN}')}"
     elif AOT_CACHE.exists():
-        java_options += f" {quoted(f'-XX:AOTCache={AOT_CACHE}')}"
-    executor_options = "-Duser.timezone=UTC"
+        recorded = quoted(f"-XX:AOTCache={AOT_CACHE}")
+        java_options, executor_options = f"{java_options} {recorded}", f"{executor_options} {recorded}"
     if url := settings.kafka.security.token_endpoint_url:  # Kafka's client asks no other address
         allowed = quoted(f"-Dorg.apache.kafka.sasl.oauthbearer.allowed.urls={url}")
         java_options, executor_options = f"{java_options} {allowed}", f"{executor_options} {allowed}"

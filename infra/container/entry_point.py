@@ -22,6 +22,7 @@ ARGUMENTS = {
     "--resourceProfileId": "SPARK_RESOURCE_PROFILE_ID",
     "--podName": "SPARK_EXECUTOR_POD_NAME",
 }
+CONFIGURATION = "SPARK_CONF_DIR"
 OPTION = re.compile(r"SPARK_JAVA_OPT_(\d+)")
 
 
@@ -33,7 +34,10 @@ def executor_command(environment: Mapping[str, str]) -> list[str]:
     numbers = sorted(int(found[1]) for found in map(OPTION.fullmatch, environment) if found)
     options = [environment[f"SPARK_JAVA_OPT_{number}"] for number in numbers]
     arguments = [word for name, variable in ARGUMENTS.items() for word in (name, environment[variable])]
-    classes = f"{environment.get('SPARK_CONF_DIR', '')}:{Path(pyspark.__file__).parent}/jars/*"
+    spark = Path(pyspark.__file__).parent
+    # In the order of Spark's own launcher, for which Java's cache was recorded; what comes after is no matter to that.
+    classes = [f"{spark}/conf/", *map(str, spark.glob("jars/slf4j-api-*.jar")), f"{spark}/jars/*"]
+    classes += [environment[CONFIGURATION]] if CONFIGURATION in environment else []
     # Spark reads a secret from a file only where it knows that this is Kubernetes, which executors learn too late.
     return [
         "java",
@@ -42,7 +46,7 @@ def executor_command(environment: Mapping[str, str]) -> list[str]:
         f"-Xms{memory}",
         f"-Xmx{memory}",
         "-cp",
-        classes,
+        ":".join(classes),
         BACKEND,
         *arguments,
     ]

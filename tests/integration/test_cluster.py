@@ -10,6 +10,7 @@ import pytest
 from lab.benchmarks.processes import descendants, processes
 from pipelines import commands
 from pipelines.errors import LakeUnavailable
+from pipelines.session import AOT_CACHE
 from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
@@ -47,13 +48,16 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
         environment = on(cluster, settings, "cluster") | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
         with process(["stream"], environment, tmp_path / "job.log") as job:
             wait_for(tmp_path / "job.log", '"batch_id"')
-            assert shown_to_everybody(b"CoarseGrainedExecutorBackend")
             assert not shown_to_everybody(b"hunter2"), "in the arguments of a process"
+            executors = shown_to_everybody(b"CoarseGrainedExecutorBackend")
+            assert executors
+            for pid in executors:
+                assert str(AOT_CACHE.resolve()) in Path(f"/proc/{pid}/maps").read_text(), "as the driver's Java has it"
             for worker in ("first", "second"):
                 assert any("Running task" in log.read_text() for log in (cluster.folder / worker).glob("*/*/stderr")), (
                     worker
                 )
-            os.kill(shown_to_everybody(b"CoarseGrainedExecutorBackend")[0], signal.SIGKILL)
+            os.kill(executors[0], signal.SIGKILL)
             simulate.run(FEED.model_copy(update={"seed": 7}), settings)
             lake, servers = settings.home / "cluster", str(settings.bootstrap_servers)
             wait_until(lambda: is_through(lake, servers), tmp_path / "job.log", every=0.5)

@@ -33,11 +33,13 @@ def test_executors_are_pods_that_strangers_learn_nothing_from(new_log: Settings,
         assert kubernetes.refused == []
         assert len(kubernetes.pods) == 2
         assert any("Finished task" in log for log in logs)
+        assert not any("[aot" in log for log in logs), "each could use the cache that the set-up has recorded"
         for pod in kubernetes.pods.values():
             kubernetes_validate.validate(pod, kubernetes_validate.latest_version(), strict=True)
             assert SECRET not in json.dumps(pod)
             assert pod["metadata"]["ownerReferences"][0]["name"] == DRIVER, "it goes with its driver"
             container = pod["spec"]["containers"][0]
+            assert any("-XX:AOTCache=" in str(variable.get("value")) for variable in container["env"])
             assert container["securityContext"]["readOnlyRootFilesystem"]
             assert {"name": "pts-spark-volume", "mountPath": "/run/secrets/spark"} in container["volumeMounts"]
     assert_lake_equals_log(str(new_log.home / "lake"), read_log(str(new_log.kafka.bootstrap_servers)))
