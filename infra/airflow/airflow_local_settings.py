@@ -1,18 +1,41 @@
-"""How Airflow opens its SQLite database, and how its API server ends: Airflow finds this module by its name."""
+"""How Airflow opens its SQLite database, and how its services end: Airflow finds this module by its name."""
 
 import atexit
 import gc
+import os
+import signal
 import sys
-from typing import Any
+from threading import Timer
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
 
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
+
 __all__ = ["create_metadata_engine"]
+
+A_MOMENT_SECONDS = 0.1
 
 if "api-server" in sys.argv:
     # At its end, Python looks through all objects once more for what refers to itself. Here there is a class for each
     # version of each message: that takes three seconds and more of a processor, after all has been answered.
     atexit.register(gc.freeze)
+
+
+def ask_again(ignored: "UnraisableHookArgs") -> None:
+    """Asks this process once more to end, where what Python ignored was its end.
+
+    Airflow's handlers of SIGTERM raise SystemExit wherever the main thread is. In a callback of the garbage
+    collector's, of which SQLAlchemy has many, nothing comes of it: the scheduler went on until it was killed.
+    """
+    sys.__unraisablehook__(ignored)
+    if issubclass(ignored.exc_type, SystemExit):
+        Timer(A_MOMENT_SECONDS, os.kill, (os.getpid(), signal.SIGTERM)).start()  # the callback has returned by then
+
+
+if {"scheduler", "dag-processor"} & set(sys.argv):
+    sys.unraisablehook = ask_again
 
 
 def create_metadata_engine(
