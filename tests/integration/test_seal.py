@@ -14,6 +14,7 @@ from typing import Any
 import confluent_kafka
 import pyarrow.parquet as pq
 import pytest
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 from pyspark.sql import SparkSession
 
@@ -22,11 +23,11 @@ from pipelines.contracts.envelope import day_of, opened_fields, opened_value
 from pipelines.contracts.judge import Message, judged
 from pipelines.contracts.rules import Reason
 from pipelines.contracts.topics import LARGEST_INTAKE_BYTES, SHIP_EVENTS
-from pipelines.errors import AnotherWriter, BrokerUnavailable, KeysUnavailable
+from pipelines.errors import AnotherWriter, BrokerUnavailable, KeysUnavailable, LogTruncated
 from pipelines.io.delta import files
 from pipelines.io.duckdb.reader import LakeReader
 from pipelines.io.kafka import mover
-from pipelines.io.kafka.admin import EMBEDDED_BROKER
+from pipelines.io.kafka.admin import EMBEDDED_BROKER, end_offsets
 from pipelines.io.kafka.connection import Connection
 from pipelines.io.kafka.consumer import messages
 from pipelines.io.kafka.mover import Mover
@@ -159,6 +160,19 @@ def test_large_records_are_moved_few_at_once(settings: Settings, monkeypatch: py
             counts.append(few.move())
     assert sum(counts) == 10
     assert max(counts) == 4
+
+
+def test_records_that_went_before_the_first_sealer_came_are_not_passed_over_in_silence(settings: Settings) -> None:
+    produce(settings, *((b"42", scan(42, minute)) for minute in range(10)))
+    intake = end_offsets(Connection.of(settings), ["ship-events-intake"])["ship-events-intake"]
+    [part] = [part for part, end in intake.items() if end]
+    client = AdminClient({"bootstrap.servers": settings.bootstrap_servers})
+    for deleted in client.delete_records([TopicPartition("ship-events-intake", part, 4)]).values():
+        deleted.result()
+    with pytest.raises(LogTruncated, match=f"ship-events-intake/{part} has deleted 4 records that were not sealed"):
+        seal.run(commands.Seal(drain=True), settings)
+    assert seal.run(commands.Seal(drain=True, skip_lost=True), settings) == 6
+    assert seal.run(commands.Seal(drain=True), settings) == 0
 
 
 class Told:

@@ -76,7 +76,8 @@ class Mover:
         self._consumer.close()
 
     def begin(self, skip_lost: bool = False) -> None:
-        """Ends what another mover has left half done, and takes up where it was committed.
+        """Ends what another mover has left half done, and takes up where it was committed; where none has ever moved a
+        record, with the first.
 
         Raises `LogTruncated` when records are gone that were not moved, unless they are to be skipped.
         """
@@ -84,15 +85,23 @@ class Mover:
         self._answered(self._producer.init_transactions)
         parts = [TopicPartition(topic, partition) for topic in begin for partition in begin[topic]]
         committed = self._tried(lambda: once_decided(lambda: self._consumer.committed(parts, PATIENCE_SECONDS)))
+        # Brokers forget what was committed, after a week in which nothing came. Then there are records in the topics
+        # that are written.
+        is_first = all(part.offset < 0 for part in committed) and not self._has_moved()
         for part in committed:
-            first = begin[part.topic][part.partition]
-            if 0 <= part.offset < first and not skip_lost:
+            first, moved = begin[part.topic][part.partition], 0 if is_first else part.offset
+            if 0 <= moved < first and not skip_lost:
                 raise LogTruncated(
-                    f"{part.topic}/{part.partition} has deleted {first - part.offset:,} records that were not sealed "
+                    f"{part.topic}/{part.partition} has deleted {first - moved:,} records that were not sealed "
                     "yet. `pts seal --skip-lost` goes on without them; PTS_SEAL__INTAKE_HOURS says how long they stay."
                 )
-            self._next[part.topic, part.partition] = max(part.offset, first)
+            self._next[part.topic, part.partition] = max(moved, first)
         self._consumer.assign([TopicPartition(*part, offset) for part, offset in self._next.items()])
+
+    def _has_moved(self) -> bool:
+        """Whether the topics that are written have ever had a record."""
+        ends = end_offsets(self._connection, self._into.values())
+        return any(end for parts in ends.values() for end in parts.values())
 
     @property
     def positions(self) -> Mapping[tuple[str, int], int]:
