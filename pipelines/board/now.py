@@ -10,6 +10,7 @@ from typing import Any
 
 from pipelines.board.view import View
 from pipelines.checks.health import Reading, of_the_job
+from pipelines.observability.background import Failures
 from pipelines.processes.supervisor import Service, Supervisor
 from pipelines.settings import Settings
 from pipelines.state.heartbeat import last_beat
@@ -73,8 +74,10 @@ class Lags:
         is_over = threading.Event()
 
         def follow() -> None:
+            failures = Failures()
             while not is_over.wait(SAMPLE_SECONDS):
-                self.look(datetime.now(UTC))
+                with failures.told("the lag is not followed"):
+                    self.look(datetime.now(UTC))
 
         thread = threading.Thread(target=follow, name="lags", daemon=True)
         thread.start()

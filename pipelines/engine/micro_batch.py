@@ -116,13 +116,16 @@ class MicroBatch:
         if not flows:
             return
         topics = {flow.topic.name: flow.topic for flow in flows if flow.topic}
+        of_topics = [[flow for flow in flows if flow.topic == topic] for topic in topics.values()]
         in_session = inheritable_thread_target(self._lake.spark)
         reading: dict[str, Future[None]] = {}
         running: dict[str, Future[None]] = {}
         with ThreadPoolExecutor(len(topics) + len(flows)) as pool:
-            for name, topic in topics.items():
-                its_flows = [flow for flow in flows if flow.topic == topic]
-                reading[name] = pool.submit(in_session(self._read), topic, its_flows)
+            # Of all topics before the first commit: to who looks at a table that two of them share, a commit that is
+            # made meanwhile would be a stranger's.
+            missing = list(pool.map(self._missing, of_topics))
+            for (name, topic), *its_flows in zip(topics.items(), of_topics, missing, strict=True):
+                reading[name] = pool.submit(in_session(self._read), topic, *its_flows)
             for flow in flows:
                 needed = [running[other.name] for other in flows if other.name in running and flow.needs(other)]
                 needed += [reading[flow.topic.name]] if flow.topic else []
@@ -187,16 +190,19 @@ class MicroBatch:
             found.read_count, accepted, found.read_count - accepted - found.rejected_count, found.rejected_count
         )
 
-    def _read(self, topic: Topic, flows: list[Flow]) -> None:
-        """Has the records of a topic judged, and files of the flows' tables written, but for what stands already."""
+    def _missing(self, flows: list[Flow]) -> list[RecordFlow]:
+        """Those of the flows whose tables do not have this batch yet."""
+        missing = [flow for flow in flows if not self._lake.commits.by(flow.into, self._transaction(flow))]
+        return [self._record_flow(flow, self._lake.commits.version(flow.into)) for flow in missing]
+
+    def _read(self, topic: Topic, flows: list[Flow], missing: list[RecordFlow]) -> None:
+        """Has the records of a topic judged, and files of the tables written of those flows that miss them."""
         begin: dict[int, int] = {}
         for part in (part for flow in flows for part in self._inputs.unfolded(flow, topic)):
             begin[part.partition] = min(part.start, begin.get(part.partition, part.start))
         wanted = ranges_between({topic.name: begin}, self._batch.end_position.offsets)
         ranges = of_topic(topic, wanted)
-        missing = [flow for flow in flows if not self._lake.commits.by(flow.into, self._transaction(flow))]
-        record_flows = [self._record_flow(flow, self._lake.commits.version(flow.into)) for flow in missing]
-        self._written[topic.name] = self._judge(topic, ranges, record_flows)
+        self._written[topic.name] = self._judge(topic, ranges, missing)
 
     def _judge(self, topic: Topic, ranges: Sequence[OffsetRange], flows: Sequence[RecordFlow]) -> Written:
         def write(records: DataFrame) -> Written:

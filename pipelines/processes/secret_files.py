@@ -1,5 +1,6 @@
 """Secrets on their way to processes that outlive the command that was given them."""
 
+from contextlib import suppress
 from pathlib import Path
 
 from pipelines.processes.atomic_file import write_whole
@@ -26,11 +27,11 @@ def secrets_in_files(settings: Settings) -> Settings:
 
 
 def forget_secrets(settings: Settings) -> None:
-    """Deletes the files of secrets. Raises `OSError`."""
+    """Deletes the files of secrets, as far as nobody else does at the same time. Raises `OSError`."""
     folder = _folder(settings)
-    for file in folder.glob("*"):
-        file.unlink()
-    if folder.is_dir():
+    with suppress(FileNotFoundError):
+        for file in folder.iterdir():
+            file.unlink(missing_ok=True)
         folder.rmdir()
 
 

@@ -170,12 +170,12 @@ class Supervisor:
             raise
 
     def forget(self) -> None:
-        """Removes the socket of a supervisor that is gone."""
+        """Removes the socket of a supervisor that is gone, as far as nobody else does at the same time."""
         record = self._run / "socket"
-        if record.exists():
+        with suppress(FileNotFoundError):
             socket = Path(record.read_text(encoding="utf-8"))
             socket.unlink(missing_ok=True)
-            record.unlink()
+            record.unlink(missing_ok=True)
             if socket.parent != self._run:
                 socket.parent.rmdir()
 

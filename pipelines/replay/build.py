@@ -78,6 +78,7 @@ def _begun(command: ReplayBuild, replays: Replays, settings: Settings) -> Replay
             )
         return replay
     plan = plan_until(snapshot(settings.lake_root, command.at_batch), settings)
+    replays.clear(command.replay_id)  # what is left of one whose drop was cut off
     replay = Replay(
         replay_id=command.replay_id,
         created_at=datetime.now(UTC),

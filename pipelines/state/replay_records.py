@@ -242,8 +242,13 @@ class Replays:
             self.load(replay_id)
 
     def clear(self, replay_id: str) -> bool:
-        """Deletes the replay, if there is one; tells whether there was."""
-        return files_at(self.root(replay_id)).delete_folder("")
+        """Deletes the replay, if there is one, and what is left of one that was not deleted to the end; tells whether
+        there was anything.
+        """
+        files = files_at(self.root(replay_id))
+        had_record = files.exists(RECORD_FILE)
+        files.delete(RECORD_FILE)  # first: where this is cut off, no record tells of tables that are gone
+        return files.delete_folder("") or had_record
 
     @contextmanager
     def one_at_a_time(self) -> Iterator[None]:

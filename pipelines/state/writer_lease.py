@@ -32,6 +32,7 @@ class WriterLease:
         self._lock = locked(self.lake_root, LEASE, refusal, note=fingerprint())
         try:
             Lake(None, self.lake_root).begin_term((*TABLES, OPS_BATCHES))
+            self.check()  # of who was frozen before its term began, another's may have the same number
         except BaseException:
             self.release()
             raise

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.board import app, package, places
+from pipelines.board import app, now, package, places
 from pipelines.board.now import Lags
 from pipelines.board.view import view_of
 from pipelines.commands import QuarantineRedrive
@@ -17,6 +17,7 @@ from pipelines.state.heartbeat import beat
 from pipelines.state.snapshots import newest_of
 from tests.board.makers import client, healthy, page
 from tests.healthy_lake import CONSISTENT_BATCH, HealthyLake, healthy_lake
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -128,6 +129,21 @@ def test_lag_of_a_job_that_is_silent_grows(tmp_path: Path) -> None:
     for seconds in (1, 60):
         lags.look(at + timedelta(seconds=seconds))
     assert lags.chart().values == (2.0, 60.0)
+
+
+def test_lag_is_followed_also_after_a_look_that_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([OSError("the store is away")])
+
+    def look(_: str) -> dict[str, object]:
+        for error in looks:
+            raise error
+        return {"at": datetime.now(UTC), "lag_seconds": 2.0}
+
+    monkeypatch.setattr(now, "last_beat", look)
+    monkeypatch.setattr(now, "SAMPLE_SECONDS", 0.01)
+    lags = Lags(str(tmp_path))
+    with lags.followed():
+        assert becomes(lambda: bool(lags.chart().values))
 
 
 def test_page_stays_at_its_batch_when_another_one_lands(tmp_path: Path) -> None:

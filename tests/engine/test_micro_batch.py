@@ -1,6 +1,7 @@
 """A micro-batch writes each table once, whatever happens between its writes, and however the log is cut."""
 
 import json
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from pipelines.contracts.topics import SHIP_ROUTES, Topic
 from pipelines.engine import record_tasks
 from pipelines.engine.batch import TablePositions
 from pipelines.engine.micro_batch import MicroBatch
 from pipelines.engine.record_tasks import Written
 from pipelines.graph import FLOWS, tables_of
+from pipelines.io.delta import delta_rs
 from pipelines.io.delta.lake import Lake
 from pipelines.io.kafka import log
 from pipelines.io.kafka.log import OffsetRange
@@ -54,6 +57,35 @@ def test_tables_equal_the_oracle_however_the_log_is_cut(spark: SparkSession, lak
     assert rows[0].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(1, 1, 0, 0)}
     assert rows[1].counts == {"ship-events": Counts(1, 0, 0, 1), "ship-routes": Counts(0, 0, 0, 0)}
     assert rows[2].counts == {"ship-events": Counts(3, 2, 1, 0), "ship-routes": Counts(3, 2, 0, 1)}
+
+
+def test_topic_that_is_late_takes_the_commit_of_the_other_for_no_strangers(
+    spark: SparkSession, lake: Lake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both have rows for the quarantine."""
+    is_committed, is_judged = threading.Event(), threading.Event()
+
+    def read(batch: MicroBatch, topic: Topic, *flows: Any) -> None:
+        if topic == SHIP_ROUTES:
+            assert is_committed.wait(60)
+        try:
+            reads(batch, topic, *flows)
+        finally:
+            if topic == SHIP_ROUTES:
+                is_judged.set()
+
+    def commit(table: Any, path: str, *rest: Any) -> None:
+        commits(table, path, *rest)
+        if path == lake.path(SILVER_QUARANTINE) and not is_committed.is_set():
+            is_committed.set()
+            assert is_judged.wait(60)
+
+    reads, commits = MicroBatch._read, delta_rs.commit
+    monkeypatch.setattr(MicroBatch, "_read", read)
+    monkeypatch.setattr(delta_rs, "commit", commit)
+    run(lake, spark, RECORDS, batches(RECORDS))
+    assert is_judged.is_set()
+    assert tables(lake) == expected_rows(RECORDS)
 
 
 def test_each_commit_of_a_batch_names_its_row_of_the_ledger(spark: SparkSession, lake: Lake) -> None:

@@ -1,5 +1,7 @@
 """Whatever cuts a build or a promotion off, the same command goes on and the end is the same."""
 
+from pathlib import Path
+
 import pytest
 
 from pipelines.checks import verify
@@ -21,9 +23,12 @@ def test_build_that_is_cut_off_after_any_write_goes_on(
 ) -> None:
     saboteur = Saboteur(monkeypatch, (Lake, "commit"))
     command = ReplayBuild(replay_id="again")
+    left = Path(Replays(lake.settings.lake_root).root("again"), "silver", "left behind by a drop that was cut off")
+    left.mkdir(parents=True)
     for _ in saboteur.crashes(lambda: build.run(command, lake.settings), crash_every):
         pass
     assert saboteur.limit > 8
+    assert not left.exists()
     found = compare.run(ReplayCompare(replay_id="again"), lake.settings)
     assert found.verdict == "identical"
 

@@ -1,5 +1,6 @@
 """A replay's record: what it reads is the same at every start, and covers its stretch of the log exactly."""
 
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -81,6 +82,27 @@ def test_dropped_replay_is_gone_with_its_folder(tmp_path: Path) -> None:
     assert not Path(replays.root("one")).exists()
     with pytest.raises(NotFound, match=r"no replay one\. There is: none"):
         replays.drop("one")
+
+
+def test_replay_whose_drop_was_cut_off_is_none_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its tables may be gone by half."""
+    replays = Replays(str(tmp_path))
+    replays.save(replay({}, {}))
+    left = Path(replays.root("one"), "silver", "part.parquet")
+    left.parent.mkdir()
+    left.touch()
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(shutil, "rmtree", killed)
+    with pytest.raises(KeyboardInterrupt):
+        replays.drop("one")
+    monkeypatch.undo()
+    assert left.exists()
+    assert replays.all() == []
+    replays.drop("one")
+    assert not left.exists()
 
 
 def test_torn_record_is_named_and_can_be_dropped(tmp_path: Path) -> None:

@@ -75,3 +75,13 @@ def until_refused(check: Callable[[], None]) -> None:
     while time.monotonic() < deadline:
         check()
         time.sleep(0.02)
+
+
+def test_lease_that_was_lost_before_its_term_began_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another process may have begun a term of the same number meanwhile."""
+    monkeypatch.setattr(locks._FileLock, "is_lost", True)
+    with pytest.raises(AnotherWriter, match="was not renewed in time"):
+        WriterLease(str(tmp_path)).acquire()
+    monkeypatch.undo()
+    with writer_lease(str(tmp_path)):
+        pass
