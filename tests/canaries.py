@@ -1,5 +1,6 @@
 """Where a secret is that should be nowhere: files, and what everybody, or a child, may read of processes."""
 
+import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -20,8 +21,8 @@ class Seen:
 def in_files(folder: Path, canaries: Mapping[str, str]) -> set[tuple[str, str]]:
     """Name of the secret and path of the file, for each file that has one in it."""
     found = set()
-    for path in folder.rglob("*"):
-        with suppress(FileNotFoundError):  # of a broker, which deletes files meanwhile
+    for path in (Path(parent, name) for parent, _, names in os.walk(folder) for name in names):
+        with suppress(FileNotFoundError):  # of a broker, which deletes files and folders meanwhile
             held = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found |= {(name, str(path.relative_to(folder))) for name, it in canaries.items() if it.encode() in held}
     return found

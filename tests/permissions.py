@@ -2,8 +2,10 @@
 
 import json
 import os
+import stat
 import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +15,16 @@ NOBODY = 65534
 
 def permitted_beyond(mask: int, folder: Path) -> dict[str, str]:
     """The files and folders in a folder that permit something of the mask, by path, with all that they permit."""
-    modes = {path: path.lstat().st_mode for path in folder.rglob("*") if not path.is_symlink()}
-    return {str(path.relative_to(folder)): oct(mode & 0o777) for path, mode in modes.items() if mode & mask}
+    modes: dict[Path, int] = {}
+    for parent, folders, files in os.walk(folder):
+        for path in (Path(parent, name) for name in (*folders, *files)):
+            with suppress(FileNotFoundError):  # of processes that live, and delete files meanwhile
+                modes[path] = path.lstat().st_mode
+    return {
+        str(path.relative_to(folder)): oct(mode & 0o777)
+        for path, mode in modes.items()
+        if mode & mask and not stat.S_ISLNK(mode)
+    }
 
 
 def told_without_root(tell: Callable[[], Any]) -> Any:

@@ -14,6 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, generate_private_key
 from cryptography.hazmat.primitives.hashes import SHA256
 
+from tests.ports import unused_ports
+
 
 @dataclass(frozen=True)
 class Issuer:
@@ -47,7 +49,7 @@ class TokenEndpoint:
         self.asked: list[tuple[str, str]] = []
         self.lifetime_seconds = 3_600
         self._issuer = issuer
-        self._server = self._listening(0)
+        self._server = self._listening(unused_ports()[0])
 
     @property
     def url(self) -> str:

@@ -12,6 +12,7 @@ from pipelines.api import stream
 from pipelines.api.report import Entry
 from pipelines.api.stream import EventStream, events, is_news
 from tests.api.makers import TOPIC, Stand, entry, message, stand, tombstone
+from tests.waiting import becomes
 
 
 def given(made: Stand, seen: str | None, *steps: Callable[[], object]) -> list[str]:
@@ -196,9 +197,14 @@ def test_last_event_id_is_a_header_or_a_parameter(
         async def send(part: Any) -> None:
             sent.append(part)
 
+        def text() -> str:
+            return b"".join(part.get("body", b"") for part in sent).decode()
+
         async def listen() -> None:
             answering = asyncio.create_task(made.app(scope, receive, send))
-            await asyncio.sleep(0.1)
+            awaited = ("retry: ", *expected)
+            assert await asyncio.to_thread(becomes, lambda: all(line in text() for line in awaited))
+            await asyncio.sleep(0.1)  # in which nothing more comes
             made.hub.close()
             await asyncio.wait_for(answering, 5)
 
@@ -206,6 +212,5 @@ def test_last_event_id_is_a_header_or_a_parameter(
     told = dict(sent[0]["headers"])
     assert (sent[0]["status"], told[b"content-type"]) == (200, b"text/event-stream; charset=utf-8")
     assert (told[b"cache-control"], told[b"x-content-type-options"]) == (b"no-store", b"nosniff")
-    text = b"".join(part.get("body", b"") for part in sent).decode()
-    assert text.startswith("retry: ")
-    assert [line for line in text.split("\n") if line.startswith(("event:", "id:"))] == expected
+    assert text().startswith("retry: ")
+    assert [line for line in text().split("\n") if line.startswith(("event:", "id:"))] == expected

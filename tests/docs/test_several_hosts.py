@@ -102,9 +102,10 @@ def log_on(host: Host, site: Site) -> Settings:
 
     def has_topics() -> bool:
         try:
-            return bool(topics.run(commands.Topics(), settings))
+            topics.run(commands.Topics(), settings)
         except BrokerUnavailable:
             return False
+        return True  # also where an earlier try has made them, and was not told so
 
     wait_until(has_topics, site.log(host))
     return settings

@@ -37,7 +37,7 @@ from tests.brokers import drain, embedded
 from tests.canaries import in_files, watched
 from tests.comparison import assert_lake_equals_log
 from tests.integration import pts_process
-from tests.integration.airflow_api import Api, password_in
+from tests.integration.airflow_api import MOST_SECONDS, Api, password_in
 from tests.integration.log_reader import read_log
 from tests.integration.pts_process import SHORT_LIVED, settings_of
 from tests.permissions import permitted_beyond
@@ -199,7 +199,7 @@ def _priority(pid: int) -> int:
 
 
 def test_all_dags_are_there_without_an_error_and_without_examples(api: Api) -> None:
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + MOST_SECONDS
     while len(found := api.call("/api/v2/dags")["dags"]) < len(DAG_IDS) and time.monotonic() < deadline:
         time.sleep(1)
 

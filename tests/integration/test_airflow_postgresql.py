@@ -19,7 +19,7 @@ from pipelines.stack import airflow as job
 from pipelines.stack import stack
 from tests.brokers import embedded
 from tests.canaries import Seen, in_files, look
-from tests.integration.airflow_api import Api, password_in
+from tests.integration.airflow_api import MOST_SECONDS, Api, password_in
 from tests.ports import unused_ports
 
 pytestmark = pytest.mark.long
@@ -65,7 +65,7 @@ def test_one_setting_moves_airflows_state_to_postgresql(database: str, tmp_path:
     try:
         stack.start(["airflow"], settings, said.append)
         api = Api.of(settings, password_in(said))
-        deadline = time.monotonic() + 120
+        deadline = time.monotonic() + MOST_SECONDS
         while len(api.call("/api/v2/dags")["dags"]) < 2:
             assert time.monotonic() < deadline
             time.sleep(1)

@@ -128,7 +128,7 @@ def test_client_follows_a_package_through_restarts_and_losses_of_the_store(
         position = json.loads(second["data"])["position"]
         assert served.status(f"/packages/{NEW}?atLeast={position}") == 200
         served.pid.send_signal(signal.SIGTERM)
-        assert served.pid.wait(timeout=20) == 0
+        assert served.pid.wait(timeout=60) == 0
     shutil.rmtree(settings.home / "api")
     with Served(settings, log) as served:
         assert served.get(f"/packages/{NEW}").json() == json.loads(second["data"]), "rebuilt from the topic"

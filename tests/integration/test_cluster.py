@@ -24,6 +24,12 @@ from tests.spark_cluster import Cluster, standalone
 pytestmark = pytest.mark.long
 
 FEED = commands.Simulate(seed=6, packages=200, rate=0, count=4_000)
+BOTH = {
+    "spark.cores.max": "2",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+}
+"""A job begins when both executors are there, and not when one of them could do the first batch alone."""
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +51,7 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
     """One that says nothing more is lost on a host of its own: tests/docs/test_several_hosts.py."""
     with empty_log(broker, tmp_path, partitions=12) as settings:
         simulate.run(FEED, settings)
-        environment = on(cluster, settings, "cluster") | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
+        environment = on(cluster, settings, "cluster", **BOTH) | {"PTS_STREAM__FOLLOW_SECONDS": "1"}
         with process(["stream"], environment, tmp_path / "job.log") as job:
             wait_for(tmp_path / "job.log", '"batch_id"')
             assert not shown_to_everybody(b"hunter2"), "in the arguments of a process"
@@ -67,9 +73,9 @@ def test_a_cluster_gives_the_same_tables_by_both_executors_also_when_one_is_lost
     assert permitted_beyond(0o077, lake) == {}, "whatever the umask of the workers is"
 
 
-def on(cluster: Cluster, settings: Settings, lake: str) -> dict[str, str]:
-    """The environment of a job on the cluster."""
-    return settings_of(settings, lake, **cluster.variables(**SHORT_LIVED))
+def on(cluster: Cluster, settings: Settings, lake: str, **properties: str) -> dict[str, str]:
+    """The environment of a job on the cluster, with these properties of Spark."""
+    return settings_of(settings, lake, **cluster.variables(**SHORT_LIVED, **properties))
 
 
 @needs_root
@@ -87,4 +93,12 @@ def test_folder_that_the_workers_do_not_have_is_refused(
 def shown_to_everybody(word: bytes) -> list[int]:
     """Processes that this one, its cluster and its job have started, with the word in their arguments."""
     pids = (each.identity[0] for each in descendants(os.getpid(), processes(), set()))
-    return [pid for pid in pids if word in Path(f"/proc/{pid}/cmdline").read_bytes()]
+    return [pid for pid in pids if word in arguments(pid)]
+
+
+def arguments(pid: int) -> bytes:
+    """Of a process, if it has not just ended."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""

@@ -35,7 +35,7 @@ from tests.unneeded import leave_behind
 pytestmark = pytest.mark.long
 
 
-FEED = commands.Simulate(seed=6, packages=1_000, rate=100)
+FEED = commands.Simulate(seed=6, packages=10_000, rate=100)
 DAY = timedelta(days=1)
 REPORTS = "gold.remaining_stops"
 

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.errors import AccessRefused
-from pipelines.io.kafka import admin, consumer, producer, refusals
+from pipelines.io.kafka import admin, consumer, producer
 from pipelines.io.kafka.connection import Connection
 from pipelines.kafka_security import Security
 from pipelines.stack.certificates import renew
@@ -24,12 +24,12 @@ A_YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
 TOPIC = "ship-events"
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what never comes."""
     monkeypatch.setattr(admin, "TIMEOUT_SECONDS", 1.0)
     monkeypatch.setattr(consumer, "PATIENCE_SECONDS", 1.0)
     monkeypatch.setattr(producer, "DELIVERY_SECONDS", 1.0)
-    monkeypatch.setattr(refusals, "HANDSHAKE_SECONDS", 0.5)
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,7 @@ def test_untrusted_certificate_is_named(
             client(connection, TOPIC, spark)
 
 
+@pytest.mark.usefixtures("_no_patience")
 @pytest.mark.parametrize("client", [asks, consumes, produces, moves])
 def test_plain_text_to_a_port_that_wants_tls_is_named(client: Client, spark: SparkSession, certificates: Path) -> None:
     with (
@@ -68,6 +69,7 @@ def test_plain_text_to_a_port_that_wants_tls_is_named(client: Client, spark: Spa
         client(Connection(there.address), TOPIC, spark)
 
 
+@pytest.mark.usefixtures("_no_patience")
 @pytest.mark.parametrize("client", [asks, consumes, produces, moves])
 def test_tls_to_a_port_that_knows_only_plain_text_is_named(
     client: Client, spark: SparkSession, certificates: Path

@@ -38,7 +38,10 @@ from tests.saboteur import OF_A_SWAP, Saboteur
 pytestmark = pytest.mark.long
 
 FEED = commands.Simulate(seed=11, packages=300, rate=0, count=2_000)
-GOES_ON = FEED.model_copy(update={"rate": 50, "count": 1_000_000, "resume": True})
+LONG = FEED.model_copy(update={"packages": 3_000})
+"""Of a world that is not at its end before the job is, on a slow machine."""
+
+GOES_ON = LONG.model_copy(update={"rate": 50, "count": 1_000_000, "resume": True})
 WRITERS, COMMITS = 3, 25
 
 
@@ -102,7 +105,7 @@ def test_job_that_was_frozen_is_overtaken_and_changes_nothing_when_it_thaws(
     secret.chmod(0o600)
     told = object_store.model_dump(exclude={"secret_access_key"}) | {"secret_access_key_file": str(secret)}
     environment = in_store(new_log, Storage.model_validate(told), bucket)
-    simulate.run(FEED, new_log)
+    simulate.run(LONG, new_log)
     logs = [tmp_path / f"{name}.log" for name in ("feed", "first", "second")]
     with (
         watched(new_log.home, {"storage": canary}) as seen,

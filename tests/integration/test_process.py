@@ -194,7 +194,8 @@ def test_java_that_ends_before_its_first_answer_is_one_sentence(
 
 def told_ports(folder: Path) -> Iterator[Path]:
     """Files in which Java tells PySpark its port: PySpark deletes each as soon as it has read it."""
-    return (each for each in folder.glob("tmp*/tmp*") if each.is_file())
+    files = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names)  # some go meanwhile
+    return (each for each in files if each.relative_to(folder).match("tmp*/tmp*"))
 
 
 def assert_says_that_java_ended(job: subprocess.Popen[bytes], log: Path) -> None:

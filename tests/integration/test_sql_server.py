@@ -66,9 +66,19 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     measured = Metrics(sql_port=unused_ports()[0])
     made = Settings(home=home, broker=broker, sql=sql, metrics=measured, spark=ONE_CORE)
     stack.start(["sql"], made, print)
+    becomes(lambda: is_warm(made), 120)
     yield made
     stack.stop(made, print)
     assert not is_open(sql.port)
+
+
+def is_warm(settings: Settings) -> bool:
+    """Whether it has answered: its first query takes the longest, and may be cancelled for that."""
+    try:
+        with connection_to(settings) as client:
+            return bool(ask(client, "SELECT count(*) FROM gold.remaining_stops"))
+    except Error:
+        return False
 
 
 @pytest.fixture(scope="module")
@@ -250,6 +260,7 @@ def test_queries_and_sessions_are_counted(settings: Settings, client: Any) -> No
 
 
 def test_query_that_takes_too_long_is_cancelled_and_others_are_answered(settings: Settings, client: Any) -> None:
+    before = exposed.samples(scraped(settings), metrics.SQL_QUERIES)["cancelled",]
     with connection_to(settings) as other, ThreadPoolExecutor(1) as pool:
         began = time.monotonic()
         endless = pool.submit(ask, other, ENDLESS)
@@ -262,7 +273,7 @@ def test_query_that_takes_too_long_is_cancelled_and_others_are_answered(settings
         assert str(told.value) == (
             f"The query took longer than {TIMEOUT} s, and was cancelled: PTS_SQL__QUERY_TIMEOUT_SECONDS allows no more."
         )
-        assert exposed.samples(scraped(settings), metrics.SQL_QUERIES)["cancelled",] == 1
+        assert exposed.samples(scraped(settings), metrics.SQL_QUERIES)["cancelled",] == before + 1
         for each in (client, other):  # on the processors that it had
             assert ask(each, "SELECT count(*) FROM silver.quarantine")[0][0] > 0
 

@@ -32,6 +32,7 @@ from tests.integration.pts_process import wait_until
 from tests.integration.topic_deletion import delete_topics
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.integration
 
@@ -55,7 +56,10 @@ def is_ready(url: str) -> bool:
 
 
 def gone(pid: int) -> bool:
-    return not Path(f"/proc/{pid}").exists() or "zombie" in Path(f"/proc/{pid}/status").read_text()
+    try:
+        return "zombie" in Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
 
 
 def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: Settings) -> None:
@@ -66,7 +70,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     told = json.loads(pts(stack_settings, "status", "--json").stdout)
     assert told["bootstrap_servers"] == stack_settings.bootstrap_servers
     assert told["services"]["broker"]["state"] == "RUNNING"
-    assert admin.answers(Connection(stack_settings.bootstrap_servers))
+    assert becomes(lambda: admin.answers(Connection(stack_settings.bootstrap_servers)), 60)
     assert told["services"]["api"]["state"] == "RUNNING"
     assert f"Starting api at {told['api']}" in started.stdout
     log = Path(told["services"]["api"]["log"])

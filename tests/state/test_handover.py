@@ -29,6 +29,7 @@ from pipelines.state.handover import (
 from pipelines.state.replay_records import Promoted, Replays
 from pipelines.state.writer_lease import WriterLease, locked
 from tests.leases import writer_lease
+from tests.waiting import becomes
 
 pytestmark = pytest.mark.slow
 
@@ -254,7 +255,7 @@ def test_standby_takes_the_lease_when_nobody_has_it_any_more(
     standby, rehearse = WriterLease(str(tmp_path)), Mock()
     with writer_lease(str(tmp_path)):
         waiting = pool.submit(stand_by, standby, threading.Event(), rehearse)
-        time.sleep(0.1)
+        assert becomes(lambda: rehearse.called)
         assert not waiting.done()
     assert waiting.result(10)
     rehearse.assert_called_once_with()

@@ -17,12 +17,17 @@ from tests.waiting import becomes
 pytestmark = pytest.mark.slow
 
 LEASE = "_live.lock"
+SHORT_SECONDS = 1.5
+"""A lease whose end is waited for."""
+
+SLEPT_THROUGH_SECONDS = 3.0
+"""One that is renewed while a test sleeps for longer."""
 
 
 @pytest.fixture
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leases of a second or two: one that is renewed in time, also on a busy machine."""
-    monkeypatch.setattr(locks, "LEASE_SECONDS", 1.5)
+    """Leases of a few seconds: one that is renewed in time, also on a busy machine."""
+    monkeypatch.setattr(locks, "LEASE_SECONDS", 5.0)
     monkeypatch.setattr(locks, "_held", set())
     monkeypatch.setattr(locks, "RENEWED_EVERY_SECONDS", 0.1)
     monkeypatch.setattr(locks, "POLL_SECONDS", 0.02)
@@ -50,6 +55,7 @@ def test_lease_that_is_not_renewed_is_the_next_one_s(
     bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = f"{bucket}/lake"
+    monkeypatch.setattr(locks, "LEASE_SECONDS", SHORT_SECONDS)
     monkeypatch.setattr(locks._Lease, "_renew", lambda _: None)
     frozen = locks.locked(root, LEASE)
     began = time.monotonic()
@@ -68,6 +74,7 @@ def test_lease_that_is_not_renewed_is_the_next_one_s(
 def test_slow_look_at_a_lease_that_is_renewed_does_not_take_it(
     bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(locks, "LEASE_SECONDS", SLEPT_THROUGH_SECONDS)
     lease, look = locks.locked(f"{bucket}/lake", LEASE), ObjectFiles.version
 
     def slowly(files: ObjectFiles, name: str) -> Version | None:
@@ -84,6 +91,7 @@ def test_slow_look_at_a_lease_that_is_renewed_does_not_take_it(
 
 def test_lease_of_a_process_that_has_gone_runs_out(bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch) -> None:
     root = f"{bucket}/lake"
+    monkeypatch.setattr(locks, "LEASE_SECONDS", SHORT_SECONDS)
     monkeypatch.setattr(locks._Lease, "_renew", lambda _: None)
     locks.locked(root, LEASE)
     assert locks.holder(root, LEASE)
@@ -104,14 +112,18 @@ def test_first_look_at_a_lease_tells_whether_its_process_is_alive(
     found = locks.holder(root, "alive")
     assert found is not None
     assert found.note == "of code 1"
+    monkeypatch.setattr(locks, "LEASE_SECONDS", SHORT_SECONDS)
     assert locks.holder(root, "gone") is None
     alive.close()
 
 
-def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(bucket: str, hurried: None) -> None:
+def test_lease_is_held_for_longer_than_it_lasts_and_lost_when_another_takes_it(
+    bucket: str, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     root = f"{bucket}/lake"
+    monkeypatch.setattr(locks, "LEASE_SECONDS", SLEPT_THROUGH_SECONDS)
     lease = locks.locked(root, LEASE)
-    time.sleep(2 * locks.LEASE_SECONDS)
+    time.sleep(1.2 * locks.LEASE_SECONDS)
     assert not locks.is_any_lost()
     files_at(root).write(LEASE, json.dumps({"holder": "process 1 elsewhere", "token": "other"}))
     assert becomes(lambda: lease.is_lost, 60)

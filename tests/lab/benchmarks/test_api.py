@@ -27,7 +27,7 @@ def test_clients_note_events_and_count_answers_from_when_they_were_due() -> None
     async def ask() -> Clients:
         server = await asyncio.start_server(answered, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        clients = Clients(f"http://127.0.0.1:{port}", streams=3, rate=2_000, seconds=0.4, hold_seconds=0.1)
+        clients = Clients(f"http://127.0.0.1:{port}", streams=3, rate=2_000, seconds=1, hold_seconds=0.1)
         await clients.run()
         return clients
 
