@@ -29,7 +29,7 @@ def secrets_in_files(settings: Settings) -> Settings:
 def forget_secrets(settings: Settings) -> None:
     """Deletes the files of secrets, as far as nobody else does at the same time. Raises `OSError`."""
     folder = _folder(settings)
-    with suppress(FileNotFoundError):
+    with suppress(FileNotFoundError, NotADirectoryError):
         for file in folder.iterdir():
             file.unlink(missing_ok=True)
         folder.rmdir()

@@ -172,7 +172,7 @@ class Supervisor:
     def forget(self) -> None:
         """Removes the socket of a supervisor that is gone, as far as nobody else does at the same time."""
         record = self._run / "socket"
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, NotADirectoryError):
             socket = Path(record.read_text(encoding="utf-8"))
             socket.unlink(missing_ok=True)
             record.unlink(missing_ok=True)
