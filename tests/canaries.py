@@ -18,11 +18,16 @@ class Seen:
     leaks: set[tuple[str, str, str]] = field(default_factory=set)
 
 
+def files_below(folder: Path) -> Iterator[Path]:
+    """All files, also where processes delete files and folders meanwhile."""
+    return (Path(parent, name) for parent, _, names in os.walk(folder) for name in names)
+
+
 def in_files(folder: Path, canaries: Mapping[str, str]) -> set[tuple[str, str]]:
     """Name of the secret and path of the file, for each file that has one in it."""
     found = set()
-    for path in (Path(parent, name) for parent, _, names in os.walk(folder) for name in names):
-        with suppress(FileNotFoundError):  # of a broker, which deletes files and folders meanwhile
+    for path in files_below(folder):
+        with suppress(FileNotFoundError):  # of a broker, which deletes files meanwhile
             held = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
             found |= {(name, str(path.relative_to(folder))) for name, it in canaries.items() if it.encode() in held}
     return found

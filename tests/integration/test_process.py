@@ -27,6 +27,7 @@ from pipelines.settings import Settings
 from pipelines.stack import simulate
 from tests.brokers import empty_log
 from tests.calling import Call
+from tests.canaries import files_below
 from tests.comparison import assert_lake_equals_log
 from tests.exposed import documented, exposed
 from tests.integration import large_records, too_little_memory
@@ -194,8 +195,7 @@ def test_java_that_ends_before_its_first_answer_is_one_sentence(
 
 def told_ports(folder: Path) -> Iterator[Path]:
     """Files in which Java tells PySpark its port: PySpark deletes each as soon as it has read it."""
-    files = (Path(parent, name) for parent, _, names in os.walk(folder) for name in names)  # some go meanwhile
-    return (each for each in files if each.relative_to(folder).match("tmp*/tmp*"))
+    return (each for each in files_below(folder) if each.relative_to(folder).match("tmp*/tmp*"))
 
 
 def assert_says_that_java_ended(job: subprocess.Popen[bytes], log: Path) -> None:

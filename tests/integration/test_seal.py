@@ -1,7 +1,6 @@
 """Sealing and erasure on a real broker: each record once, and nothing in clear that stays."""
 
 import json
-import os
 import tempfile
 import time
 from collections import Counter, deque
@@ -47,6 +46,7 @@ from pipelines.state.lake_choices import wires
 from tests.board import makers as board
 from tests.brokers import drain, sealing_log
 from tests.calling import Call
+from tests.canaries import files_below
 from tests.integration.pts_process import settings_of
 from tests.integration.topic_deletion import delete_topics
 
@@ -355,7 +355,7 @@ def test_what_was_erased_is_in_no_file_and_a_replay_before_and_after_it_is_the_s
 def found_in(folder: Path, *texts: bytes) -> set[str]:
     """The files that have one of these in them: as bytes, or as a value of a Parquet file, which may be compressed."""
     found = set()
-    for file in (Path(parent, name) for parent, _, names in os.walk(folder) for name in names):
+    for file in files_below(folder):
         with suppress(FileNotFoundError):  # of a broker, which deletes files and folders meanwhile
             if file.is_file():
                 held = file.read_bytes()

@@ -32,6 +32,7 @@ from tests.integration.pts_process import wait_until
 from tests.integration.topic_deletion import delete_topics
 from tests.permissions import permitted_beyond
 from tests.ports import unused_ports
+from tests.processes.test_parent_death import is_alive
 from tests.waiting import becomes
 
 pytestmark = pytest.mark.integration
@@ -55,13 +56,6 @@ def is_ready(url: str) -> bool:
         return False
 
 
-def gone(pid: int) -> bool:
-    try:
-        return "zombie" in Path(f"/proc/{pid}/status").read_text()
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-
-
 def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: Settings) -> None:
     api_metrics = unused_ports()[0]
     stack_settings = stack_settings.model_copy(update={"metrics": Metrics(api_port=api_metrics)})
@@ -82,7 +76,7 @@ def test_detached_stack_comes_up_tells_of_itself_and_goes_down(stack_settings: S
     assert "already runs" in again.stderr
 
     assert pts(stack_settings, "down").returncode == 0
-    assert all(gone(told["services"][name]["pid"]) for name in ("broker", "api"))
+    assert all(not is_alive(told["services"][name]["pid"]) for name in ("broker", "api"))
     supervisor = (stack_settings.home / "logs" / "supervisor.log").read_text()
     ends = [supervisor.index(said) for said in ("stopped: api", "stopped: broker", "received SIGTERM")]
     assert ends == sorted(ends), "services first: by itself, the supervisor would take a second more for each"
@@ -194,7 +188,7 @@ def test_foreground_stack_ends_whole_on_a_signal(ending: signal.Signals, stack_s
 
     process.communicate(timeout=60)
     assert process.returncode == 0
-    assert all(pid and gone(pid) for pid in pids)
+    assert all(pid and not is_alive(pid) for pid in pids)
 
 
 @pytest.mark.long
@@ -220,7 +214,7 @@ def test_broker_that_survives_its_supervisor_is_stopped_by_down(stack_settings: 
     assert stack.stop(stack_settings, silent)
 
     assert orphan.pid
-    assert gone(orphan.pid)
+    assert not is_alive(orphan.pid)
     stack.start(["broker"], stack_settings, silent)
     assert stack.services(stack_settings)["broker"].state == "RUNNING"
 
